@@ -1,0 +1,1 @@
+"""Everything about AWS: settings, clients, documents, work, objects, queues, keys, ledger."""
