@@ -1,0 +1,1 @@
+"""PDFs the project makes for itself, with known structure: for `make run`, for tests, for benchmarks."""
