@@ -15,7 +15,7 @@ HEIGHT = 20.0  # points; the height of a box in sources/form.typ
 def add_fields(target: Path, found: Sequence[dict[str, Any]]) -> None:
     """Lay one field over each box of ``found``.
 
-    A box tells its name, kind (``text`` or ``check``), page (from 1), x, y (from the top of the page) and width in points.
+    A box tells its name, kind (``text`` or ``check``), page (from 1), x, y (from the top) and width in points.
     """
     with pikepdf.open(target, allow_overwriting_input=True) as pdf:
         fields = Array()

@@ -26,7 +26,7 @@ SOURCES = Path(__file__).parent / "sources"
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample: the end it must come to (``status``), why where it is refused (``code``), and what its twin is made of."""
+    """One sample: the end it must come to (``status``), why where it is refused (``code``), the source of its twin."""
 
     name: str
     make: Callable[[Path], None]
@@ -38,7 +38,7 @@ class Sample:
 
 
 def compiled(source: str, target: Path, *, tagged: bool) -> None:
-    """Typeset ``sources/<source>.typ``: tagged, it conforms to PDF/UA-1 (ISO 14289-1); untagged, it has no structure."""
+    """Typeset ``sources/<source>.typ``: tagged, to PDF/UA-1 (ISO 14289-1); untagged, without any structure."""
     typst.compile(
         SOURCES / f"{source}.typ",
         output=target,
