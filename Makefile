@@ -1,0 +1,49 @@
+# The two commands a stranger needs: `make run` and `make test`. `make help` lists the rest.
+SHELL := /bin/bash
+PYTHON := .venv/bin/python
+
+# make run PDFS=folder    a person's own PDFs in place of the samples
+# make run ARGS=--exit    end when every document has settled; exit 0 if all ended as they should
+# make run PORT=3001      the address of Dagster's UI (loopback)
+PDFS ?=
+PORT ?=
+ARGS ?=
+
+.PHONY: help setup setup-test run stop clean test lint samples query bench
+
+help:
+	@echo "make run [PDFS=folder] [ARGS=--exit] [PORT=3000]   take PDFs from an upload to published, accessible files"
+	@echo "make stop      stop everything that make run started"
+	@echo "make clean     stop, then remove what was stored (.local)"
+	@echo "make test      linters, types, tests"
+	@echo "make samples   write the sample PDFs to .local/samples"
+	@echo "make query SQL=\"select ...\"   ask the metrics"
+
+setup:
+	@scripts/setup.sh
+
+setup-test:
+	@scripts/setup.sh --test
+
+run: setup
+	@exec $(PYTHON) -m orchestration.local run $(if $(PDFS),--pdfs "$(PDFS)") $(if $(PORT),--port $(PORT)) $(ARGS)
+
+stop:
+	@if [ -x $(PYTHON) ]; then $(PYTHON) -m orchestration.local stop; fi
+
+clean: stop
+	@rm -rf .local
+	@echo "removed .local"
+
+lint: setup-test
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m mypy --exclude "/\.venv/" $(wildcard pdf resources assets api jobs sensors orchestration infra tests)
+
+test: lint
+	$(PYTHON) -m pytest $(ARGS)
+
+samples: setup
+	@$(PYTHON) -m tests.corpus --out .local/samples
+
+query: setup
+	@$(PYTHON) -m orchestration.local query "$(SQL)"
