@@ -58,7 +58,7 @@ class LaneRunLauncher(RunLauncher[DagsterInstance], ConfigurableClass):
         self._launchers: dict[str, RunLauncher[DagsterInstance]] = {}
         for lane in (default_lane, *self._job_lanes.values()):
             self._known(lane)
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
 
     @property
     def inst_data(self) -> ConfigurableClassData | None:

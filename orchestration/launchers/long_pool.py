@@ -32,7 +32,7 @@ class LongPoolLauncher(HostRunLauncher, ConfigurableClass):
         self.max_runs = max_runs
         self.wait_seconds = wait_seconds
         self._children: list[subprocess.Popen[bytes]] = []
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
 
     @property
     def inst_data(self) -> ConfigurableClassData | None:
