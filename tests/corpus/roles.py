@@ -1,6 +1,6 @@
 """What role each piece of text has in a tagged PDF, and how far two taggings of the same pages agree.
 
-A sample and its twin paint the same text in the same order, so their pieces are compared one by one, without any search.
+A sample and its twin paint the same text in the same order, so the two are compared one by one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pikepdf
 import pypdfium2
 import pypdfium2.raw as pdfium_c
 
-# Standard structure types (ISO 32000-1, 14.8.4) as what a listener notices them for; an element not named here inherits.
+# Standard structure types (ISO 32000-1, 14.8.4) as what a listener notices; the others inherit.
 NOTICED = {
     **{f"H{level}": f"heading {level}" for level in range(1, 7)},
     **dict.fromkeys(("Lbl", "LBody", "LI", "L"), "list"),
@@ -29,7 +29,7 @@ Role = str
 
 
 def text_roles(path: Path) -> list[tuple[int, str, Role]]:
-    """Every text piece in painting order as (page from 0, text without spaces, role); ``artifact`` where it is no content."""
+    """Every text piece in painting order: page (from 0), text without spaces, role (``artifact`` if no content)."""
     with pikepdf.open(path) as pdf:
         roles = dict(_marked_content(pdf))
     with pypdfium2.PdfDocument(path) as document:
