@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,11 +112,10 @@ def write_instance(home: Path, lanes: dict[str, Any], **config: Any) -> None:
     )
 
 
-@pytest.fixture(scope="module")
-def toys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toys]:
-    """Toy jobs behind our launcher, with both lanes on this machine."""
-    home = tmp_path_factory.mktemp("toys")
-    write_instance(home, LANES)
+@contextmanager
+def toy_location(home: Path, lanes: dict[str, Any]) -> Iterator[Toys]:
+    """An instance in ``home`` with these lanes, and a code server that has the toy jobs."""
+    write_instance(home, lanes)
     with ExitStack() as stack:
         instance = stack.enter_context(DagsterInstance.from_config(str(home)))
         target = ModuleTarget(
@@ -124,3 +123,11 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toys]:
         )
         context = stack.enter_context(WorkspaceProcessContext(instance, target))
         yield Toys(instance, context.create_request_context(), home)
+        instance.run_launcher.dispose()
+
+
+@pytest.fixture(scope="module")
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toys]:
+    """Toy jobs behind our launcher, with both lanes on this machine."""
+    with toy_location(tmp_path_factory.mktemp("toys"), LANES) as made:
+        yield made
