@@ -43,3 +43,9 @@ def child_environment(places: Places, endpoint: str, inherited: Mapping[str, str
         "NO_PROXY": "127.0.0.1,localhost",
         "no_proxy": "127.0.0.1,localhost",
     }
+
+
+def adopt(environment: Mapping[str, str]) -> None:
+    """Make this process see what its children see, so that the console reads settings as they do."""
+    os.environ.clear()
+    os.environ.update(environment)

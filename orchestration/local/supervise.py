@@ -115,25 +115,6 @@ class Record:
         self.path.unlink(missing_ok=True)
 
 
-def descendants(pid: int) -> list[int]:
-    """Every process below this one, nearest first (proc(5), parent in field 4 of ``stat``)."""
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            children.setdefault(int(stat[stat.rindex(")") + 2 :].split()[1]), []).append(int(entry.name))
-    found: list[int] = []
-    waiting = [pid]
-    while waiting:
-        below = children.get(waiting.pop(0), [])
-        found += below
-        waiting += below
-    return found
-
-
 def stop_process(ref: ProcessRef, seconds: float) -> bool:
     """End one process and its group: politely first. False where it had to be killed."""
     if not send(ref, signal.SIGTERM):

@@ -1,0 +1,47 @@
+"""``python -m orchestration.local run|stop``: see ``make help``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from orchestration.local.supervise import AlreadyRunning, ServiceFailed
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="make", description="A local run of the accessible-PDF platform.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="start everything, upload PDFs, show what becomes of them")
+    run.add_argument("--pdfs", type=Path, help="a folder of PDFs, or one PDF, in place of the samples")
+    run.add_argument("--port", type=int, help="port of Dagster's UI on this machine (3000, or a free one)")
+    run.add_argument("--exit", action="store_true", help="end when every document has settled; exit code 0 if well")
+    run.add_argument("--seconds", type=float, default=900, help="give up when nothing has moved for this long (900)")
+    commands.add_parser("stop", help="stop everything that a run started")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> int:
+    """Do what was asked; returns the exit code."""
+    options = parse(arguments)
+    # Deferred: `stop` has no use for what `run` imports.
+    if options.command == "stop":
+        from orchestration.local.halt import stop
+
+        for text in stop():
+            print(text, flush=True)
+        return 0
+    from orchestration.local.run import Options, TookTooLong, run
+
+    try:
+        return run(Options(options.pdfs, options.port, options.exit, options.seconds))
+    except AlreadyRunning as error:
+        print(f"{error}: it is running already (make stop ends it)", file=sys.stderr)
+    except (ServiceFailed, TookTooLong, FileNotFoundError) as error:
+        print(error, file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

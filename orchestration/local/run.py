@@ -1,0 +1,163 @@
+"""``run``: start everything, upload, look until every document has settled, show the table."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from orchestration.local import services, stack
+from orchestration.local.environment import adopt, child_environment
+from orchestration.local.halt import halt, stop_leftovers
+from orchestration.local.look import Look
+from orchestration.local.places import Places
+from orchestration.local.screen import Screen
+from orchestration.local.supervise import Lock, Record, Supervisor, free_port, port_is_free
+from orchestration.local.uploads import Upload, find, upload_all
+from orchestration.local.views import DocumentView, Expectation, mistakes, read_expectations
+
+DEFAULT_PORT = 3000
+
+
+class Interrupted(Exception):
+    """Ctrl-C, or a polite request to end."""
+
+
+class TookTooLong(RuntimeError):
+    """Some documents did not settle in the time given."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a person asked for. ``seconds``: after how long without any progress the console gives up waiting."""
+
+    source: Path | None = None
+    port: int | None = None
+    leave: bool = False
+    seconds: float = 900
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise Interrupted
+
+
+def choose_port(wanted: int | None) -> int:
+    """The UI's port: the one asked for, else 3000, else any that is free. Raises where the one asked for is taken."""
+    if wanted is not None and not port_is_free(wanted):
+        raise RuntimeError(f"port {wanted} is taken: choose another one with PORT=")
+    return wanted or (DEFAULT_PORT if port_is_free(DEFAULT_PORT) else free_port())
+
+
+def start(supervisor: Supervisor, places: Places, screen: Screen, port: int | None) -> dict[str, str]:
+    """Start and provision the embedded AWS, then Dagster; returns the environment that everything runs in."""
+    began = time.monotonic()
+
+    def told(text: str) -> None:
+        screen.say(f"{text:<58} {time.monotonic() - began:5.1f} s")
+
+    code_port, ui_port = free_port(), choose_port(port)
+    aws_port = free_port()
+    environment = child_environment(places, f"http://127.0.0.1:{aws_port}")
+    adopt(environment)
+    workspace = services.write_dagster_home(places, code_port)
+    supervisor.start(stack.aws(environment, places, aws_port))
+    supervisor.start(services.code_server(environment, code_port))
+    supervisor.wait_ready("aws")
+    told(f"embedded AWS      {environment['AWS_ENDPOINT_URL']}")
+    stack.provision()
+    told("provisioned       bucket, tables, queues, key")
+    supervisor.wait_ready("code-server")
+    told("definitions       loaded")
+    supervisor.start(services.daemon(environment, workspace))
+    supervisor.start(services.webserver(environment, workspace, ui_port))
+    supervisor.note(endpoint=environment["AWS_ENDPOINT_URL"], ui=f"http://127.0.0.1:{ui_port}")
+    return environment
+
+
+def watch(
+    look: Look, files: Sequence[Upload], supervisor: Supervisor, screen: Screen, patience: float
+) -> list[DocumentView]:
+    """Show progress until every document has settled. Raises ``TookTooLong`` after ``patience`` s without any."""
+    last: object = None
+    moved = time.monotonic()
+    while True:
+        supervisor.check()
+        views = look.at(files)
+        screen.update(views)
+        now = [(view.document_id, view.status, view.stage) for view in views]
+        if now != last:
+            last, moved = now, time.monotonic()
+        if all(view.settled for view in views):
+            return views
+        if time.monotonic() - moved > patience:
+            waiting = ", ".join(f"{view.name} ({view.stage})" for view in views if not view.settled)
+            raise TookTooLong(f"nothing has moved for {patience:g} s: {waiting}. The logs are in {supervisor.logs}.")
+        time.sleep(1.0)
+
+
+def finish(
+    views: Sequence[DocumentView], expected: Mapping[str, Expectation] | None, look: Look, screen: Screen
+) -> bool:
+    """Fetch what was published, show the table, and say what did not end as it should. True where all did."""
+    screen.update(views)
+    screen.say("")
+    screen.table(views)
+    screen.say("")
+    for text in look.fetch(views):
+        screen.say(text)
+    wrong = mistakes(views, expected)
+    for text in wrong:
+        screen.say(f"NOT AS IT SHOULD BE: {text}")
+    if not wrong:
+        counts = {status: sum(view.status == status for view in views) for status in {view.status for view in views}}
+        screen.say(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
+    return not wrong
+
+
+def run(options: Options, places: Places | None = None) -> int:
+    """The whole of ``make run``. Returns the exit code: 0 where every document ended as it should."""
+    places = places or Places()
+    screen = Screen(sys.stdout, live=sys.stdout.isatty())
+    lock = Lock(places.lock)
+    places.make()
+    record = Record(places.record)
+    for name in stop_leftovers(record, places):
+        screen.say(f"stopped {name}, left over from a run that was killed")
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, _interrupt)
+    supervisor = Supervisor(record, places.logs)
+    good = False
+    try:
+        source = options.source or stack.make_samples(places)
+        files = find(source)
+        start(supervisor, places, screen, options.port)
+        look = Look.connect(places)
+        uploaded = upload_all(look.s3, look.bucket, files)
+        fresh = sum(file.fresh for file in uploaded)
+        screen.say(
+            f"uploaded {fresh} of {len(uploaded)} files to s3://{look.bucket}/incoming/ (the others were there)"
+            if fresh < len(uploaded)
+            else f"uploaded {fresh} files to s3://{look.bucket}/incoming/"
+        )
+        views = watch(look, uploaded, supervisor, screen, options.seconds)
+        good = finish(views, read_expectations(source), look, screen)
+        supervisor.wait_ready("webserver")
+        if not options.leave:
+            screen.say(f"Dagster's UI: {supervisor.facts['ui']}   (Ctrl-C, or make stop, ends everything)")
+            while True:
+                supervisor.check()
+                time.sleep(1.0)
+    except Interrupted:
+        screen.say("stopping …")
+    finally:
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
+        for text in halt(supervisor, places):
+            screen.say(text)
+        record.remove()
+        lock.release()
+    return 0 if good else 1
