@@ -111,6 +111,17 @@ def _reap() -> None:
         return
 
 
+def other_threads() -> list[str]:
+    """Names of the threads that a fork would cut off in the middle of something.
+
+    Not among them: the thread of Arrow's allocator, which takes its own locks around a fork (pthread_atfork(3)).
+    """
+    own = os.getpid()
+    tasks = [task for task in Path("/proc/self/task").iterdir() if int(task.name) != own]
+    names = [(task / "comm").read_text().strip() for task in tasks]
+    return [name for name in names if name != "jemalloc_bg_thd"]
+
+
 def main(path: str, *modules: str) -> None:
     """Import, listen at ``path`` (a Unix socket), serve; start anew in the same process when the code has changed."""
     # Set, not read: numpy's OpenBLAS starts threads as it is imported, and workers of a run share few cores anyway.
@@ -121,9 +132,8 @@ def main(path: str, *modules: str) -> None:
         definitions = getattr(sys.modules[name], "defs", None)
         if definitions is not None:
             definitions.get_repository_def()
-    threads = len(list(Path("/proc/self/task").iterdir()))
-    if threads != 1:
-        raise RuntimeError(f"importing {', '.join(modules)} started {threads - 1} threads: a fork would not be safe")
+    if others := other_threads():
+        raise RuntimeError(f"importing {', '.join(modules)} started {', '.join(others)}: a fork would not be safe")
     if path.startswith("fd:"):
         listener = socket.socket(fileno=int(path.removeprefix("fd:")))
     else:
