@@ -1,0 +1,157 @@
+"""A page's items to blocks in reading order: the steps of the layout, each in its own module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pdf.layout import tables as tabular
+from pdf.layout.blocks import rows_of
+from pdf.layout.captions import captions
+from pdf.layout.content import PageContent
+from pdf.layout.figures import Figure, around, figures
+from pdf.layout.frame import Frame, frame_of
+from pdf.layout.grid import grids
+from pdf.layout.lines import Line, Span, segments
+from pdf.layout.model import Artifact, Block, PageAnalysis
+from pdf.layout.notes import notes
+from pdf.layout.order import arrange
+from pdf.layout.pack import Packer
+from pdf.layout.places import drop_caps, line_numbers
+from pdf.layout.tables import Table
+from pdf.page import PageItems, PageReader
+
+
+def analyze(base: Path, first: int, last: int) -> list[PageAnalysis]:
+    """Analyze pages [first, last) of a base PDF. Each page is read once and alone, so chunks may be cut anywhere."""
+    with PageReader(base) as reader:
+        return [page(reader.read(number)) for number in range(first, min(last, reader.pages))]
+
+
+class Box:
+    """A table or a figure as a thing to be put in order among lines."""
+
+    __slots__ = ("base", "order", "size", "text", "thing", "x0", "x1", "y0", "y1")
+
+    def __init__(self, thing: Table | Figure, size: float) -> None:
+        self.thing = thing
+        self.x0, self.y0, self.x1, self.y1 = thing.box
+        self.base, self.size, self.order, self.text = thing.box[3] - size, size, thing.order, ""
+
+
+def page(items: PageItems) -> PageAnalysis:
+    """The analysis of one page."""
+    frame = frame_of(items)
+    content = PageContent(frame.blank, frame.uri, lambda i: [(c.text, c.code) for c in items.chars(items.items[i])])
+    packer = Packer(frame, content)
+    spans = frame.spans
+    found, taken = ruled_tables(frame, spans)
+    left = [s for s in spans if s.item not in taken or not in_table(s, found)]
+    used = {i for t in found for i in t.items}
+    pictures, _ = figures([d for d in frame.drawings if d.item not in used], left, frame.width, frame.height)
+    pictures = [f for f in pictures if not any(inside(f.box, t.box) for t in found)]
+    claimed = {id(s) for f in pictures for s in f.spans}
+    left = [s for s in left if id(s) not in claimed]
+    lines, turned = upright(left)
+    lines, numbers = line_numbers(lines, frame.width)
+    lines = drop_caps(lines)
+    size = packer.body_size(lines)
+    atoms: list[Line | Box] = [*lines, *(Box(t, size) for t in found), *(Box(f, size) for f in pictures)]
+    blocks: list[Block] = []
+    for region in arrange(atoms):
+        blocks.extend(notes(column(region, frame, packer), size, frame.height, frame.across((0.0, frame.width))))
+    for group in turned:
+        blocks.extend(packer.turned(group))
+    blocks = packer.annotations(captions(blocks))
+    artifacts: list[Artifact] = []
+    if numbers:
+        refs = packer.refs([s for g in numbers for s in g.spans])
+        artifacts.append(Artifact(refs, "line-number", packer.box(around([(g.x0, g.y0, g.x1, g.y1) for g in numbers]))))
+    return PageAnalysis(
+        number=items.number,
+        width=round(items.width, 2),
+        height=round(items.height, 2),
+        blocks=tuple(blocks),
+        artifacts=tuple(artifacts),
+        styles=packer.styles(spans),
+        aligned=items.aligned,
+    )
+
+
+def column(region: list[Line | Box], frame: Frame, packer: Packer) -> list[Block]:
+    """The blocks of one region: stretches of lines between tables and figures."""
+    out: list[Block] = []
+    stretch: list[Line] = []
+    span = (min(a.x0 for a in region), max(a.x1 for a in region))
+
+    def flush() -> None:
+        if stretch:
+            out.extend(text(rows_of(stretch)))
+            stretch.clear()
+
+    def text(rows: list) -> list[Block]:  # type: ignore[type-arg]
+        made: list[Block] = []
+        at = 0
+        for first, last, table in tabular.aligned(rows, frame.across(span)):
+            made.extend(packer.paragraphs(rows[at:first], span))
+            tabular.headers(table)
+            made.append(packer.table(table, span))
+            at = last
+        made.extend(packer.paragraphs(rows[at:], span))
+        return made
+
+    for atom in region:
+        if isinstance(atom, Line):
+            stretch.append(atom)
+            continue
+        flush()
+        out.append(packer.table(atom.thing, span) if isinstance(atom.thing, Table) else packer.figure(atom.thing, span))
+    flush()
+    return out
+
+
+def ruled_tables(frame: Frame, spans: list[Span]) -> tuple[list[Table], set[int]]:
+    """Tables of drawn frames, outermost first, and the items their text is painted by."""
+    out: list[Table] = []
+    for grid in grids(frame.rules):
+        if any(inside(grid.box, t.box) for t in out):
+            continue
+        table = tabular.ruled(grid, [s for s in spans if within(s, grid.box)], frame.widgets)
+        if table is not None:
+            tabular.headers(table)
+            out.append(table)
+    taken = {s.item for t in out for c in t.cells for g in c.lines for s in g.spans}
+    return out, taken
+
+
+def in_table(span: Span, found: list[Table]) -> bool:
+    return any(within(span, t.box) for t in found)
+
+
+def within(span: Span, box: tuple[float, float, float, float]) -> bool:
+    x, y = (span.x0 + span.x1) / 2, (span.y0 + span.y1) / 2
+    return box[0] - 1 <= x <= box[2] + 1 and box[1] - 1 <= y <= box[3] + 1
+
+
+def inside(small: tuple[float, float, float, float], big: tuple[float, float, float, float]) -> bool:
+    return small[0] >= big[0] - 2 and small[1] >= big[1] - 2 and small[2] <= big[2] + 2 and small[3] <= big[3] + 2
+
+
+def upright(spans: list[Span]) -> tuple[list[Line], list[list[Line]]]:
+    """Lines of the page's own direction, and those of each other direction (each in its own frame)."""
+    main = [s for s in spans if s.turn == 0]
+    others: dict[float, list[Span]] = {}
+    for s in spans:
+        if s.turn != 0:
+            along, up, length = s.own
+            own = Span(
+                s.item,
+                s.text,
+                (along, up - 0.21 * s.size, along + length, up + 0.74 * s.size),
+                up,
+                s.size,
+                s.style,
+                s.order,
+            )
+            own.turn = s.turn
+            others.setdefault(s.turn, []).append(own)
+    return segments(main), [segments(others[k]) for k in sorted(others)]

@@ -1,0 +1,164 @@
+"""Pictures: images, and drawings made of many paths with the words inside them; what only decorates is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pdf.layout.lines import Span
+from pdf.layout.model import Box
+
+#: Smaller than this (points, either side) a picture is a bullet, an icon in a line, a spacer.
+SMALL = 14.0
+#: Drawings closer than this (points) are one.
+CLOSE = 7.0
+#: A page with more paths than this is clustered on boxes of the grid only.
+MANY = 4000
+
+
+@dataclass
+class Drawing:
+    """A painted path, image or shading. `kind`: image | path | shading. `solid`: filled; `plain`: an upright rectangle or rule."""
+
+    item: int
+    kind: str
+    box: Box
+    solid: bool = False
+    plain: bool = False
+    light: bool = False
+    pieces: int = 1
+
+
+@dataclass
+class Figure:
+    box: Box
+    items: list[int] = field(default_factory=list)
+    images: int = 0
+    spans: list[Span] = field(default_factory=list)
+    order: int = 0
+
+
+def figures(
+    drawings: Sequence[Drawing], spans: Sequence[Span], width: float, height: float
+) -> tuple[list[Figure], list[Drawing]]:
+    """Figures of a page, and the drawings that are background or decoration. Spans inside a figure are taken by it."""
+    page = width * height
+    keep: list[Drawing] = []
+    rest: list[Drawing] = []
+    text_area = sum((s.x1 - s.x0) * (s.y1 - s.y0) for s in spans)
+    for d in drawings:
+        x0, y0, x1, y1 = d.box
+        w, h = min(x1, width) - max(x0, 0.0), min(y1, height) - max(y0, 0.0)
+        if w <= 0 or h <= 0 or (d.kind != "image" and d.plain):
+            rest.append(d)
+        elif w * h > 0.8 * page and (text_area > 0.02 * page or d.kind != "image"):
+            rest.append(d)  # behind everything
+        elif d.kind == "image" and (w < SMALL or h < SMALL or w > 25 * h or h > 25 * w):
+            rest.append(d)
+        else:
+            keep.append(d)
+    clusters = cluster(keep)
+    out: list[Figure] = []
+    for group in clusters:
+        box = around([d.box for d in group])
+        w, h = box[2] - box[0], box[3] - box[1]
+        images = sum(1 for d in group if d.kind == "image")
+        if not images and (w < 2 * SMALL or h < 2 * SMALL or len(group) + sum(d.pieces - 1 for d in group) < 3):
+            rest.extend(group)
+            continue
+        out.append(Figure(box, [d.item for d in group], images, order=min(d.item for d in group)))
+    out = take_plain(out, rest)
+    final: list[Figure] = []
+    for figure in sorted(out, key=lambda f: (-f.box[3], f.box[0])):
+        inside = [s for s in spans if within(s, figure.box, 3.0)]
+        if is_frame(figure, inside):
+            rest.extend(d for d in keep if d.item in set(figure.items))
+            continue
+        figure.spans = inside
+        final.append(figure)
+    return final, rest
+
+
+def take_plain(found: list[Figure], rest: list[Drawing]) -> list[Figure]:
+    """Rules and bars that lie inside a figure are part of it."""
+    for figure in found:
+        x0, y0, x1, y1 = figure.box
+        mine = [
+            d
+            for d in rest
+            if d.kind != "image"
+            and d.box[0] >= x0 - 4
+            and d.box[2] <= x1 + 4
+            and d.box[1] >= y0 - 4
+            and d.box[3] <= y1 + 4
+        ]
+        if mine:
+            figure.items.extend(d.item for d in mine)
+            gone = {d.item for d in mine}
+            rest[:] = [d for d in rest if d.item not in gone]
+    return found
+
+
+def is_frame(figure: Figure, inside: Sequence[Span]) -> bool:
+    """Whether drawn lines only frame or underlie prose: then they decorate, and the text is read as text."""
+    if not inside:
+        return False
+    area = (figure.box[2] - figure.box[0]) * (figure.box[3] - figure.box[1])
+    chars = sum(len(s.text) for s in inside)
+    covered = sum((s.x1 - s.x0) * (s.y1 - s.y0) for s in inside)
+    long = sum(len(s.text) for s in inside if len(s.text) > 25)
+    if figure.images:
+        return covered > 0.25 * area and chars > 60
+    return (covered > 0.2 * area and chars > 40) or (long > 0.5 * chars and chars > 60)
+
+
+def within(span: Span, box: Box, slack: float) -> bool:
+    x, y = (span.x0 + span.x1) / 2, (span.y0 + span.y1) / 2
+    return box[0] - slack <= x <= box[2] + slack and box[1] - slack <= y <= box[3] + slack
+
+
+def around(boxes: Sequence[Box]) -> Box:
+    """The box around boxes."""
+    return (
+        min(b[0] for b in boxes),
+        min(b[1] for b in boxes),
+        max(b[2] for b in boxes),
+        max(b[3] for b in boxes),
+    )
+
+
+def cluster(drawings: Sequence[Drawing]) -> list[list[Drawing]]:
+    """Groups of drawings that touch or nearly touch: a flood over a coarse grid, linear in the number of drawings."""
+    if not drawings:
+        return []
+    cell = CLOSE
+    if len(drawings) > MANY:
+        cell = 2 * CLOSE
+    parent = list(range(len(drawings)))
+
+    def find(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    owner: dict[tuple[int, int], int] = {}
+    for i, d in enumerate(drawings):
+        x0, y0, x1, y1 = (int(v // cell) for v in d.box)
+        # the cells along a very large box are bounded: its edge is enough to meet its neighbours
+        xs = range(x0, x1 + 1)
+        ys = range(y0, y1 + 1)
+        big = len(xs) * len(ys) > 4000
+        for gx in xs:
+            for gy in ys:
+                if big and gx not in (x0, x1) and gy not in (y0, y1):
+                    continue
+                other = owner.setdefault((gx, gy), i)
+                if other != i:
+                    a, b = find(i), find(other)
+                    if a != b:
+                        parent[max(a, b)] = min(a, b)
+    groups: dict[int, list[Drawing]] = {}
+    for i, d in enumerate(drawings):
+        groups.setdefault(find(i), []).append(d)
+    return [groups[k] for k in sorted(groups)]

@@ -1,0 +1,331 @@
+"""Tables: cells from drawn frames, and from aligned columns where nothing is drawn. What is no table is not made one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pdf.layout.blocks import Row
+from pdf.layout.grid import Cell, Grid
+from pdf.layout.lines import Line, Span, segments
+from pdf.layout.model import Box
+
+
+@dataclass
+class TableCell:
+    row: int
+    column: int
+    rows: int
+    columns: int
+    lines: list[Line] = field(default_factory=list)
+    header: str = ""  # "" | Column | Row | Both
+    figures: list[int] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return " ".join(line.text for line in self.lines)
+
+
+@dataclass
+class Table:
+    """`items` are the drawn lines it used. `ruled` says the cells come from them."""
+
+    box: Box
+    rows: int
+    columns: int
+    cells: list[TableCell]
+    items: tuple[int, ...] = ()
+    ruled: bool = False
+    order: int = 0
+    confidence: float = 0.9
+    shaded: frozenset[int] = frozenset()
+
+
+def ruled(grid: Grid, spans: Sequence[Span], widgets: Sequence[Box] = ()) -> Table | None:
+    """The table of a drawn grid, or None where the frame is a form, a box around text, or a drawing."""
+    if grid.rows < 2 and grid.columns < 3:
+        return None
+    if len(grid.cells) < 4 and not (len(grid.cells) >= 3 and grid.columns >= 2 and grid.rows >= 2):
+        return None
+    if grid.columns < 2:
+        return None
+    x0, y0, x1, y1 = grid.box
+    fields = sum(1 for w in widgets if x0 <= (w[0] + w[2]) / 2 <= x1 and y0 <= (w[1] + w[3]) / 2 <= y1)
+    if fields > 0.3 * len(grid.cells):
+        return None
+    owner = Locator(grid.cells, grid.box)
+    held: dict[int, list[Span]] = {}
+    count = 0
+    for span in spans:
+        at = owner.find((span.x0 + span.x1) / 2, (span.y0 + span.y1) / 2)
+        if at is not None:
+            held.setdefault(at, []).append(span)
+            count += len(span.text)
+    if not held or count < 4:
+        return None
+    rows_used = {grid.cells[i].row for i in held}
+    columns_used = {grid.cells[i].column for i in held}
+    if len(rows_used) < 2 or len(columns_used) < 2:
+        return None
+    if len(held) < 0.3 * len(grid.cells):
+        return None
+    cells = []
+    for i, cell in enumerate(grid.cells):
+        lines = sorted(segments(held[i]), key=lambda g: (-g.base, g.x0)) if i in held else []
+        cells.append(TableCell(cell.row, cell.column, cell.rows, cell.columns, lines))
+    biggest = max(sum(len(g.text) for g in c.lines) for c in cells)
+    if biggest > 0.75 * count and biggest > 400:
+        return None  # a box around prose
+    order = min(s.order for group in held.values() for s in group)
+    return prune(Table(grid.box, grid.rows, grid.columns, cells, grid.items, True, order, 0.95))
+
+
+def prune(table: Table) -> Table | None:
+    """Without rows and columns that hold nothing anywhere (double rules, gaps between frames)."""
+    rows = sorted({r for c in table.cells if c.lines for r in range(c.row, c.row + c.rows)})
+    columns = sorted({k for c in table.cells if c.lines for k in range(c.column, c.column + c.columns)})
+    # rows or columns that are told apart by no cell of their own are one
+    rows = [r for r in rows if any(c.row == r and c.lines for c in table.cells)]
+    columns = [k for k in columns if any(c.column == k and c.lines for c in table.cells)]
+    if len(rows) < 2 or len(columns) < 2:
+        return None
+    kept: list[TableCell] = []
+    for c in table.cells:
+        mine_r = [i for i, r in enumerate(rows) if c.row <= r < c.row + c.rows]
+        mine_c = [i for i, k in enumerate(columns) if c.column <= k < c.column + c.columns]
+        if mine_r and mine_c:
+            kept.append(TableCell(mine_r[0], mine_c[0], len(mine_r), len(mine_c), c.lines))
+        elif c.lines:
+            return None
+    table.cells, table.rows, table.columns = kept, len(rows), len(columns)
+    return table
+
+
+class Locator:
+    """Which cell a point lies in, without asking every cell."""
+
+    def __init__(self, cells: Sequence[Cell], box: Box) -> None:
+        self.box = box
+        self.by_row: dict[int, list[int]] = {}
+        self.cells = cells
+        self.bands: list[tuple[float, float, int]] = []
+        for i, cell in enumerate(cells):
+            self.by_row.setdefault(int(cell.box[1] // 20), [])
+            for band in range(int(cell.box[1] // 20), int(cell.box[3] // 20) + 1):
+                self.by_row.setdefault(band, []).append(i)
+
+    def find(self, x: float, y: float) -> int | None:
+        if not (self.box[0] - 1 <= x <= self.box[2] + 1 and self.box[1] - 1 <= y <= self.box[3] + 1):
+            return None
+        for i in self.by_row.get(int(y // 20), ()):
+            box = self.cells[i].box
+            if box[0] - 1 <= x <= box[2] + 1 and box[1] - 1 <= y <= box[3] + 1:
+                return i
+        return None
+
+
+def aligned(rows: Sequence[Row], rules: Sequence[tuple[float, float, float]]) -> list[tuple[int, int, Table]]:
+    """Tables among the rows of one column that nothing frames: (first row, last row + 1, table).
+
+    `rules` are horizontal lines (y, x0, x1) in the column: they are evidence for a table of two columns, which without
+    them might as well be labels and their texts.
+    """
+    out: list[tuple[int, int, Table]] = []
+    i = 0
+    while i < len(rows):
+        if len(rows[i].lines) < 2 or rows[i].entry or is_item(rows[i]):
+            i += 1
+            continue
+        end = i + 1
+        single = 0
+        last = i
+        while end < len(rows):
+            row, before = rows[end], rows[end - 1]
+            if row.entry or before.base - row.base > 3.2 * max(row.size, before.size):
+                break
+            if len(row.lines) >= 2 and not is_item(row):
+                last, single = end, 0
+            else:
+                single += 1
+                if single > 3:
+                    break
+            end += 1
+        found = None
+        if last - i >= 2:
+            stop = last + 1
+            while stop < len(rows) and stop - last <= 2 and continues(rows, i, last, stop):
+                stop += 1
+            found = fit(rows[i:stop], rules)
+            if found is not None:
+                out.append((i, stop, found))
+                i = stop
+                continue
+        i = max(last + 1, i + 1)
+    return out
+
+
+def is_item(row: Row) -> bool:
+    """A label and its text, side by side, are a list item, not two cells."""
+    return row.label is not None and len(row.lines) == 2 and row.lines[0].text == row.label.text
+
+
+def continues(rows: Sequence[Row], first: int, last: int, at: int) -> bool:
+    """Whether a row of one segment after the last row of cells is the rest of a cell (not under the first column)."""
+    row, before = rows[at], rows[at - 1]
+    starts = sorted({round(g.x0) for r in rows[first : last + 1] for g in r.lines[1:]})
+    return (
+        len(row.lines) == 1
+        and before.base - row.base < 1.35 * row.size
+        and any(abs(row.x0 - x) < 2 for x in starts)
+        and row.x0 > rows[first].x0 + 2 * row.size
+    )
+
+
+def fit(rows: Sequence[Row], rules: Sequence[tuple[float, float, float]]) -> Table | None:
+    """The table that rows of segments make, or None."""
+    separators = gaps(rows)
+    columns = len(separators) + 1
+    if columns < 2:
+        return None
+    y1, y0 = rows[0].y1, rows[-1].y0
+    x0, x1 = min(r.x0 for r in rows), max(r.x1 for r in rows)
+    lined = sum(1 for y, a, b in rules if y0 - 12 <= y <= y1 + 12 and min(b, x1) - max(a, x0) > 0.5 * (x1 - x0))
+    placed: list[list[tuple[int, int, Line]]] = []
+    for row in rows:
+        cells = []
+        for line in row.lines:
+            a = sum(1 for s in separators if s <= line.x0 + 0.5)
+            b = sum(1 for s in separators if s < line.x1 - 0.5)
+            cells.append((a, max(a, b), line))
+        placed.append(cells)
+    # rows that only continue cells of the row above are one with it
+    merged: list[list[tuple[int, int, Line]]] = []
+    bases: list[float] = []
+    for row, cells in zip(rows, placed, strict=True):
+        first = min(c[0] for c in cells)
+        close = bool(bases) and bases[-1] - row.base < 1.3 * row.size
+        ruled_off = any(bases and row.base < y < bases[-1] for y, _, _ in rules)
+        if merged and close and not ruled_off and first > 0 and len(cells) < columns:
+            merged[-1].extend(cells)
+        else:
+            merged.append(list(cells))
+        bases.append(row.base)
+    if len(merged) < 3 and not (lined >= 2 and len(merged) >= 2):
+        return None
+    filled = [sum(1 for cells in merged if any(a <= c <= b for a, b, _ in cells)) for c in range(columns)]
+    if min(filled) < 0.4 * len(merged):
+        return None
+    full = sum(1 for cells in merged if len({c[0] for c in cells}) >= max(2, columns - 1)) / len(merged)
+    if full < 0.6:
+        return None
+    texts = [line.text for cells in merged for _, _, line in cells]
+    mean = sum(len(t) for t in texts) / len(texts)
+    if columns == 2 and lined < 3:
+        return None
+    if columns >= 3 and lined < 2 and (mean > 28 or len(merged) < 4):
+        return None
+    if not straight(merged, columns):
+        return None
+    cells_out: list[TableCell] = []
+    for r, cells in enumerate(merged):
+        grouped: dict[tuple[int, int], list[Line]] = {}
+        for a, b, line in cells:
+            grouped.setdefault((a, b), []).append(line)
+        taken: set[int] = set()
+        for (a, b), lines in sorted(grouped.items(), key=lambda kv: (kv[0][0], -kv[0][1])):
+            span = range(a, b + 1)
+            if any(c in taken for c in span):
+                host = next(
+                    c
+                    for c in cells_out
+                    if (c.row == r and c.column <= a < c.column + c.columns) or (c.row == r and c.column == a)
+                )
+                host.lines.extend(lines)
+                continue
+            taken.update(span)
+            cells_out.append(TableCell(r, a, 1, b - a + 1, list(lines)))
+        cells_out.extend(TableCell(r, c, 1, 1) for c in range(columns) if c not in taken)
+    cells_out.sort(key=lambda c: (c.row, c.column))
+    order = min(line.order for row in rows for line in row.lines)
+    return Table((x0, y0, x1, y1), len(merged), columns, cells_out, (), False, order, 0.7)
+
+
+def gaps(rows: Sequence[Row]) -> list[float]:
+    """x of the white gaps that run through all rows but a few (a heading that spans columns crosses some)."""
+    events: list[tuple[float, int]] = []
+    many = [r for r in rows if len(r.lines) >= 2]
+    for row in many:
+        for line in row.lines:
+            events.append((line.x0, 1))
+            events.append((line.x1, -1))
+    events.sort()
+    limit = 0 if len(many) < 8 else len(many) // 12
+    size = rows[0].size
+    depth, out, start = 0, [], None
+    left = min(r.x0 for r in many)
+    right = max(r.x1 for r in many)
+    for x, change in events:
+        depth += change
+        if depth <= limit and start is None:
+            start = x
+        elif depth > limit and start is not None:
+            if x - start > 0.55 * size and start > left and x < right + 1:
+                out.append((start + x) / 2)
+            start = None
+    return out
+
+
+def straight(merged: Sequence[Sequence[tuple[int, int, Line]]], columns: int) -> bool:
+    """Whether the cells of each column share a left edge, a right edge or a middle (points, within 3)."""
+    good = 0
+    for c in range(columns):
+        mine = [line for cells in merged for a, b, line in cells if a == b == c]
+        if len(mine) < 2:
+            good += 1
+            continue
+        for values in ([g.x0 for g in mine], [g.x1 for g in mine], [(g.x0 + g.x1) / 2 for g in mine]):
+            values.sort()
+            best = max(
+                sum(1 for v in values if abs(v - w) <= 3) for w in (values[len(values) // 2], values[0], values[-1])
+            )
+            if best >= 0.6 * len(values):
+                good += 1
+                break
+    return good >= columns - (1 if columns > 4 else 0)
+
+
+def headers(table: Table) -> None:
+    """Mark header cells: the first row (rows, where its cells span) when it differs from the body, the first column when
+    it does; the first row anyway, since a table needs headers to be read (ISO 14289-1 7.5) and that row is where they are."""
+    first = [c for c in table.cells if c.row == 0 and c.lines]
+    depth = 1
+    if first and any(c.columns > 1 for c in first) and table.rows > 2:
+        second = [c for c in table.cells if c.row == 1 and c.lines]
+        if (
+            second
+            and all(bold(c) or not numeric(c.text) for c in second)
+            and (all(bold(c) for c in second) or all(not any(ch.isdigit() for ch in c.text) for c in second))
+        ):
+            depth = 2
+    for c in table.cells:
+        if c.row < depth:
+            c.header = "Column"
+    body = [c for c in table.cells if c.row >= depth]
+    column = [c for c in body if c.column == 0 and c.lines]
+    others = [c for c in body if c.column > 0 and c.lines]
+    if column and others:
+        strong = sum(bold(c) for c in column) / len(column)
+        rest = sum(bold(c) for c in others) / len(others)
+        if strong > 0.8 and rest < 0.4:
+            for c in column:
+                c.header = "Row"
+
+
+def bold(cell: TableCell) -> bool:
+    return bool(cell.lines) and all(line.bold for line in cell.lines)
+
+
+def numeric(text: str) -> bool:
+    """Whether a text is mostly figures: a number, an amount, a date, a share."""
+    kept = [c for c in text if not c.isspace()]
+    return bool(kept) and sum(c.isdigit() for c in kept) >= 0.4 * len(kept)
