@@ -183,6 +183,12 @@ def name_operand(data: bytes, op: Operator) -> str | None:
     return decode_name(found[1]) if found else None
 
 
+def name_start(data: bytes, op: Operator) -> int:
+    """Where the name begins that `name_operand` gives, with its slash."""
+    found = _NAME_LAST.search(data, op.start, op.at)
+    return found.start() if found else op.at
+
+
 def decode_name(raw: bytes) -> str:
     """A name's text: `#xx` undone; bytes that are no UTF-8 as pikepdf shows them."""
     if b"#" in raw:
