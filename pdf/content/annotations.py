@@ -49,7 +49,7 @@ class Annots:
         if not isinstance(listed, pikepdf.Array):
             return []
         out = []
-        for index, annot in enumerate(listed):  # type: ignore[call-overload]
+        for index, annot in enumerate(listed):
             if not isinstance(annot, pikepdf.Dictionary):
                 continue
             rect = numbers(annot.get("/Rect"), 4)
@@ -133,12 +133,12 @@ class Annots:
             names = self.pdf.Root.get("/Names")
             tree = names.get("/Dests") if isinstance(names, pikepdf.Dictionary) else None
             if isinstance(tree, pikepdf.Dictionary):
-                for key, value in tree_entries(tree, "/Names"):
-                    self._named.setdefault(str(key), value)
+                for name_, value in tree_entries(tree, "/Names"):
+                    self._named.setdefault(str(name_), value)
             old = self.pdf.Root.get("/Dests")
             if isinstance(old, pikepdf.Dictionary):
-                for key in old.keys():  # noqa: SIM118
-                    self._named.setdefault(key.removeprefix("/"), old[key])
+                for key, value in old.items():
+                    self._named.setdefault(key.removeprefix("/"), value)
         return self._named
 
 
@@ -154,11 +154,11 @@ def tree_entries(tree: pikepdf.Object, leaves: str) -> list[tuple[pikepdf.Object
         seen.add(node.objgen)
         listed = node.get(leaves)
         if isinstance(listed, pikepdf.Array):
-            values = list(listed)  # type: ignore[call-overload]
+            values = list(listed)
             out.extend(zip(values[0::2], values[1::2], strict=False))
         kids = node.get("/Kids")
         if isinstance(kids, pikepdf.Array):
-            stack.extend(reversed(list(kids)))  # type: ignore[call-overload]
+            stack.extend(reversed(list(kids)))
     return out
 
 

@@ -165,7 +165,7 @@ def page_content(page: pikepdf.Page) -> bytes:
     (ISO 32000-1 table 30), and viewers put a space where one does not."""
     contents = page.obj.get("/Contents")
     if isinstance(contents, pikepdf.Array):
-        return b" ".join([stream_bytes(part) for part in contents])  # type: ignore[attr-defined]
+        return b" ".join([stream_bytes(part) for part in contents])
     return stream_bytes(contents) if contents is not None else b""
 
 

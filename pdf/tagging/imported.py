@@ -96,7 +96,7 @@ class _Import:
         for number, page in enumerate(self.pages.list):
             annots = page.obj.get("/Annots")
             if isinstance(annots, Array):
-                for index, annot in enumerate(annots):  # type: ignore[call-overload]
+                for index, annot in enumerate(annots):
                     if isinstance(annot, Dictionary) and annot.is_indirect:
                         self.annots[annot.objgen] = (number, index)
         for kid in self._kids(self.root):
@@ -110,7 +110,7 @@ class _Import:
         kids = owner.get("/K")
         if kids is None:
             return []
-        return list(kids) if isinstance(kids, Array) else [kids]  # type: ignore[call-overload]
+        return list(kids) if isinstance(kids, Array) else [kids]
 
     def _role(self, element: Object) -> str:
         role = element.get("/S")
@@ -207,20 +207,20 @@ class _Import:
                 box = values.get("/BBox")
                 if isinstance(box, Array) and len(box) == 4:
                     with contextlib.suppress(TypeError, ValueError):
-                        found["bbox"] = tuple(float(v) for v in box)  # type: ignore[attr-defined]
+                        found["bbox"] = tuple(float(v) for v in box)
         return Attributes(**found) if found else None  # type: ignore[arg-type]
 
     def _attribute_objects(self, kid: Object) -> Iterator[Object]:
         attributes = kid.get("/A")
-        for values in list(attributes) if isinstance(attributes, Array) else [attributes]:  # type: ignore[call-overload]
+        for values in list(attributes) if isinstance(attributes, Array) else [attributes]:
             if isinstance(values, Dictionary):
                 yield values
         classes = self.root.get("/ClassMap")
         names = kid.get("/C")
         if isinstance(classes, Dictionary):
-            for name in list(names) if isinstance(names, Array) else [names]:  # type: ignore[call-overload]
+            for name in list(names) if isinstance(names, Array) else [names]:
                 value = classes.get(str(name)) if isinstance(name, Name) else None
-                for values in list(value) if isinstance(value, Array) else [value]:  # type: ignore[call-overload]
+                for values in list(value) if isinstance(value, Array) else [value]:
                     if isinstance(values, Dictionary):
                         yield values
 

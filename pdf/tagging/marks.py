@@ -180,10 +180,9 @@ def _old_marks(stream: Stream, named: Callable[[bytes], bool]) -> tuple[frozense
             elif inline is not None and _MCID.search(inline):
                 edits[number] = _Edit(start, op.at, [b"/" + tag + b" " + _MCID.sub(b"", inline) + b" "])
             stack.append(number)
-        elif op.name == b"EMC":
-            if not stack or stack.pop() in gone:
-                gone.add(number)
-                edits[number] = _Edit(op.at, op.end, [b" "])
+        elif op.name == b"EMC" and (not stack or stack.pop() in gone):
+            gone.add(number)
+            edits[number] = _Edit(op.at, op.end, [b" "])
     for number in stack:  # never closed: it cannot stay
         gone.add(number)
         start = scanner.tag_operands(data, stream.ops[number])[0]

@@ -52,7 +52,7 @@ def _layers(root: Object) -> None:
     configurations = [properties.get("/D")]
     more = properties.get("/Configs")
     if isinstance(more, Array):
-        configurations += list(more)  # type: ignore[call-overload]
+        configurations += list(more)
     for number, configuration in enumerate(configurations):
         if isinstance(configuration, Dictionary):
             if not str(configuration.get("/Name") or "").strip():
@@ -69,7 +69,7 @@ def _attachments(pdf: pikepdf.Pdf) -> None:
     for page in pdf.pages:
         annots = page.obj.get("/Annots")
         if isinstance(annots, Array):
-            found += [a.get("/FS") for a in annots if isinstance(a, Dictionary) and "/FS" in a]  # type: ignore[attr-defined]
+            found += [a.FS for a in annots if isinstance(a, Dictionary) and "/FS" in a]
     for specification in found:
         if isinstance(specification, Dictionary) and "/EF" in specification:
             name = specification.get("/UF") or specification.get("/F") or String("attachment")

@@ -1,6 +1,7 @@
 """The operations that make a structure tree: a small closed set, version 1, stored one JSON record a line.
 
-    {"v":1,"seq":7,"opId":"…","author":"engine/1","baseHash":"<sha256 of the base>","op":{"type":"role","node":"p3.12","role":"H2"}}
+    {"v":1,"seq":7,"opId":"…","author":"engine/1","baseHash":"<sha256 of the base>",
+     "op":{"type":"role","node":"p3.12","role":"H2"}}
 
 The log is the truth about a document: the engine is its first author, people follow, every version is a replay of a
 prefix (`pdf.tagging.replay`). Content is addressed by page (from 0) and flat item index (`pdf.content.painting`).
@@ -29,9 +30,9 @@ ROOT = "root"
 #: Standard structure types (ISO 32000-1 14.8.4), without those that only PDF 2.0 knows.
 Role = Literal[
     "Document", "Part", "Art", "Sect", "Div", "BlockQuote", "Caption", "TOC", "TOCI", "Index", "NonStruct", "Private",
-    "P", "H", "H1", "H2", "H3", "H4", "H5", "H6", "L", "LI", "Lbl", "LBody", "Table", "TR", "TH", "TD", "THead", "TBody",
-    "TFoot", "Span", "Quote", "Note", "Reference", "BibEntry", "Code", "Link", "Annot", "Ruby", "RB", "RT", "RP",
-    "Warichu", "WT", "WP", "Figure", "Formula", "Form",
+    "P", "H", "H1", "H2", "H3", "H4", "H5", "H6", "L", "LI", "Lbl", "LBody", "Table", "TR", "TH", "TD", "THead",
+    "TBody", "TFoot", "Span", "Quote", "Note", "Reference", "BibEntry", "Code", "Link", "Annot", "Ruby", "RB", "RT",
+    "RP", "Warichu", "WT", "WP", "Figure", "Formula", "Form",
 ]  # fmt: skip
 ROLES = frozenset(get_args(Role))
 
@@ -68,7 +69,8 @@ class Attributes:
     headers: tuple[Id, ...] | None = None
     summary: Text | None = None
     listNumbering: (
-        Literal["None", "Disc", "Circle", "Square", "Decimal", "UpperRoman", "LowerRoman", "UpperAlpha", "LowerAlpha"] | None
+        Literal["None", "Disc", "Circle", "Square", "Decimal", "UpperRoman", "LowerRoman", "UpperAlpha", "LowerAlpha"]
+        | None
     ) = None
     placement: Literal["Block", "Inline", "Before", "Start", "End"] | None = None
     bbox: tuple[float, float, float, float] | None = None
@@ -262,7 +264,8 @@ def records(ops: Sequence[Op], base_sha256: str, start_seq: int = 1, author: str
     out = []
     for seq, op in enumerate(ops, start_seq):
         value = op_json(op)
-        canonical = json.dumps([base_sha256, seq, author, value], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        key = [base_sha256, seq, author, value]
+        canonical = json.dumps(key, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         digest = hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         out.append({"v": VERSION, "seq": seq, "opId": digest, "author": author, "baseHash": base_sha256, "op": value})
     return out

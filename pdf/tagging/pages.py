@@ -79,7 +79,8 @@ class Marker:
         painting = self.pages.painting(number)
         self._clean_forms(painting)
         if not painting.leaves:
-            page.obj.pop("/StructParents", None)
+            if "/StructParents" in page.obj:
+                del page.obj["/StructParents"]
             return
         job = _Page(self, page, painting, number, assigned)
         data = job.write(0, None)
@@ -175,10 +176,10 @@ class _Page:
             del owner["/StructParents"]
         return data
 
-    def _one_label(self, number: int) -> tuple[()] | tuple[Hashable] | None:
+    def _one_label(self, number: int) -> tuple[Hashable, ...] | None:
         """The label of all that a form paints; () where it paints nothing, None where there are several."""
         use = self.painting.uses[number]
-        label: tuple[()] | tuple[Hashable] = ()
+        label: tuple[Hashable, ...] = ()
         for leaf in range(use.first, use.last):
             parts = self.labels[leaf]
             if len(parts) != 1 or (label and parts[0][2] != label[0]):

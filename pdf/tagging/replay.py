@@ -7,6 +7,7 @@ from the one recorded is an error with a code of its own, never a guess.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pikepdf
 from pdf.errors import Code, PdfError
 from pdf.tagging import metadata, ops, structure
 from pdf.tagging.imported import import_tree
-from pdf.tagging.pages import Assigned, Marker, Pages
+from pdf.tagging.pages import Assigned, Marker, Pages, Slot
 from pdf.tagging.structure import Writer
 from pdf.tagging.tree import Artifact, Element, Tree, check
 
@@ -110,8 +111,10 @@ def _write(pdf: pikepdf.Pdf, pages: Pages, tree: Tree) -> tuple[int, int]:
     return nodes, metadata.outlines(pdf, _headings(tree))
 
 
-def _joined(read, unread):  # type: ignore[no-untyped-def]
-    out = dict(read)
+def _joined(
+    read: dict[int, list[tuple[int, int, Slot]]], unread: dict[int, list[tuple[int, int, Artifact]]]
+) -> Assigned:
+    out: dict[int, Sequence[tuple[int, int, Slot | Artifact]]] = dict(read)
     for item, parts in unread.items():
         out[item] = sorted([*out.get(item, ()), *parts], key=lambda part: part[0])
     return out

@@ -177,7 +177,7 @@ def unplaced(tree: Tree, pages: Sequence[pikepdf.Page]) -> list[tuple[str, Ref]]
         annots = page.obj.get("/Annots")
         if not isinstance(annots, Array):
             continue
-        for index, annot in enumerate(annots):  # type: ignore[call-overload]
+        for index, annot in enumerate(annots):
             if (number, index) in tree.annots or not isinstance(annot, Dictionary):
                 continue
             subtype = str(annot.get("/Subtype", ""))[1:]
@@ -223,7 +223,7 @@ def _attributes(attrs: Attributes) -> list[Object]:
         layout["/Placement"] = Name("/" + attrs.placement)
     if attrs.bbox:
         layout["/BBox"] = Array([round(value, 3) for value in attrs.bbox])
-    out = []
+    out: list[Object] = []
     if table:
         out.append(Dictionary({"/O": Name.Table, **table}))
     if attrs.listNumbering:

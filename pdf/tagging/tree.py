@@ -399,7 +399,7 @@ _KIDS = {
 
 
 def check(tree: Tree) -> None:
-    """Whether every element may stand where it stands. Raises PdfError OP_REFUSED that names the first which may not."""
+    """Whether every element may stand where it stands. Raises PdfError OP_REFUSED naming the first that may not."""
     stack = [tree.root]
     while stack:
         element = stack.pop()
