@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from pdf.layout import labels
 from pdf.layout.labels import Label
@@ -120,7 +121,7 @@ def column_right(rows: Sequence[Row]) -> float:
 def leadings(rows: Sequence[Row]) -> dict[int, float]:
     """Usual distance of baselines for each text size (rounded): the lower median over neighbours of one size."""
     found: dict[int, list[float]] = {}
-    for a, b in zip(rows, rows[1:], strict=False):
+    for a, b in pairwise(rows):
         step = a.base - b.base
         if 0.5 * b.size < step < 2.2 * b.size and abs(a.size - b.size) < 0.6:
             found.setdefault(round(b.size), []).append(step)
@@ -208,9 +209,7 @@ def starts_item(current: Paragraph, before: Row, row: Row) -> bool:
     if label.kind == "decimal" and label.value > 99 and label.form == "#.":
         return False
     # "see 4. The…" : a line inside a paragraph that begins with a number keeps the paragraph's left edge
-    if abs(row.x0 - before.x0) < 1 and before.text.rstrip()[-1:] not in ".:;!?" and label.value != 1:
-        return False
-    return True
+    return not (abs(row.x0 - before.x0) < 1 and before.text.rstrip()[-1:] not in ".:;!?" and label.value != 1)
 
 
 def text_of(paragraph: Paragraph) -> str:

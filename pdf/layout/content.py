@@ -11,8 +11,8 @@ from pdf.layout.model import Piece, Ref
 
 @dataclass
 class PageContent:
-    """What pieces need to know about the page. `blank`: items that paint only spaces; `uri`: per link annotation, whether
-    it leaves the document."""
+    """What pieces need to know about the page. `blank`: items that paint only spaces; `uri`: per link annotation,
+    whether it leaves the document."""
 
     blank: set[int] = field(default_factory=set)
     uri: dict[int, bool] = field(default_factory=dict)

@@ -18,7 +18,8 @@ MANY = 4000
 
 @dataclass
 class Drawing:
-    """A painted path, image or shading. `kind`: image | path | shading. `solid`: filled; `plain`: an upright rectangle or rule."""
+    """A painted path, image or shading. `kind`: image | path | shading. `solid`: filled; `plain`: an upright rectangle
+    or rule."""
 
     item: int
     kind: str

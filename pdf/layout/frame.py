@@ -1,7 +1,7 @@
-"""The frame a page is read in: its painted texts as spans along the direction most of them run, its drawings, its rules.
+"""The frame a page is read in: its painted texts as spans along the direction most of them run, its drawings, rules.
 
-A page set sideways (without /Rotate saying so) and vertical Chinese or Japanese are turned, so that the rest of the layout
-only knows lines from left to right and from top to bottom.
+A page set sideways (without /Rotate saying so) and vertical Chinese or Japanese are turned, so that the rest of the
+layout only knows lines from left to right and from top to bottom.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MANY_PATHS = 3000
 
 @dataclass
 class Frame:
-    """A page, its main direction made horizontal. `turn` is that direction (0, 90, 180, 270 degrees counter-clockwise)."""
+    """A page, its main direction made horizontal. `turn` is that direction (0, 90, 180 or 270, counter-clockwise)."""
 
     items: PageItems
     turn: int
@@ -302,7 +302,7 @@ def read_drawings(frame: Frame) -> None:
 
 
 def lines_of(frame: Frame, item: Item, box: Box, paths: int) -> tuple[bool, int]:
-    """Take the rules out of a path. Returns whether it is made of upright lines and rectangles only, and of how many."""
+    """Take the rules out of a path. Returns whether it is made of upright lines and rectangles only, and how many."""
     if item.segments <= 5:
         return one_shape(frame, item, box), 1
     if paths > MANY_PATHS or item.segments > 4000:

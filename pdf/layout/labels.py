@@ -6,7 +6,10 @@ import re
 from dataclasses import dataclass
 
 #: Signs that are bullets wherever a line begins with one; U+F0xx are the symbol fonts' own codes.
-BULLETS = "•●○◦▪▫■□◆◇❖➢➤►▶▸▹‣⁃∙·✓✔✗✘☐☑☒★☆➔→⇒❏❑❒⚫⬤◾◼♦\u25fe\u2219\uf0b7\uf0a7\uf0d8\uf0fc\uf076\uf0a8\uf06f\uf0e0\uf02d\uf0be"
+BULLETS = (
+    "•●○◦▪▫■□◆◇❖➢➤►▶▸▹‣⁃∙·✓✔✗✘☐☑☒★☆➔→⇒❏❑❒⚫⬤◾◼♦\u25fe\u2219"
+    "\uf0b7\uf0a7\uf0d8\uf0fc\uf076\uf0a8\uf06f\uf0e0\uf02d\uf0be"
+)
 #: Signs that are bullets only when a space or a tab follows.
 DASHES = "-–—−*+o§¡Øø¨"
 
@@ -24,7 +27,7 @@ _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50}
 
 @dataclass(frozen=True)
 class Label:
-    """A label's text, its kind (bullet, dash, decimal, lower, upper, roman, Roman, deep) and its value (0 for bullets)."""
+    """A label's text, its kind (bullet, dash, decimal, lower, upper, roman, Roman, deep), its value (0 for bullets)."""
 
     text: str
     kind: str

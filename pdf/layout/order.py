@@ -1,13 +1,14 @@
 """Reading order: recursive cuts along white gutters, with the painting order as the second witness.
 
-A page is cut at the gutter with the most text on both of its sides (above it, left of it, right of it, below it), and each
-part again (the XY-cut of Nagy and Seth, with a gutter that may end before the page does). A gutter is refused when what
-lies beside it are rows (labels and their texts, cells): rows share baselines and are painted across.
+A page is cut at the gutter with the most text on both of its sides (above it, left of it, right of it, below it), and
+each part again (the XY-cut of Nagy and Seth, with a gutter that may end before the page does). A gutter is refused when
+what lies beside it are rows (labels and their texts, cells): rows share baselines and are painted across.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -122,8 +123,8 @@ def split(
 ) -> tuple[list[A], list[A], list[A], list[A]]:
     """Atoms above, left of, right of and below a gutter.
 
-    Where only one side has text the geometry does not say whether it belongs to the column or stands before or after the
-    columns; the painting order does.
+    Where only one side has text the geometry does not say whether it belongs to the column or stands before or after
+    the columns; the painting order does.
     """
     y_top, in_top, in_bottom, y_bottom = band
     above: list[A] = []
@@ -169,7 +170,7 @@ def columns(left: Sequence[Atom], right: Sequence[Atom], size: float) -> bool:
     aligned = sum(1 for a in lines_l if near(bases, a.base, 0.2 * size))
     share = aligned / few
     sides = sorted([(a.order, 0) for a in lines_l] + [(a.order, 1) for a in lines_r])
-    turns = sum(1 for a, b in zip(sides, sides[1:], strict=False) if a[1] != b[1])
+    turns = sum(1 for a, b in pairwise(sides) if a[1] != b[1])
     prose = min(fullness(lines_l), fullness(lines_r))
     if few < 3 and share > 0.5:
         return turns <= 1 and few >= 2 and prose > 0.5

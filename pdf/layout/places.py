@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from pdf.layout.lines import Line
 from pdf.layout.model import Block, Box
@@ -59,7 +60,7 @@ def line_numbers(lines: list[Line], width: float) -> tuple[list[Line], list[Line
         if len(lane) < 8:
             continue
         values = [int(g.text) for g in lane]
-        steps = [b - a for a, b in zip(values, values[1:], strict=False)]
+        steps = [b - a for a, b in pairwise(values)]
         if len(set(steps)) != 1 or steps[0] not in (1, 5, 10):
             continue
         others = [g for g in lines if g not in lane]

@@ -1,4 +1,4 @@
-"""Tables: cells from drawn frames, and from aligned columns where nothing is drawn. What is no table is not made one."""
+"""Tables: cells from drawn frames, and from aligned columns where nothing is drawn. What is none is not made one."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ def straight(merged: Sequence[Sequence[tuple[int, int, Line]]], columns: int) ->
 
 def headers(table: Table) -> None:
     """Mark header cells: the first row (rows, where its cells span) when it differs from the body, the first column when
-    it does; the first row anyway, since a table needs headers to be read (ISO 14289-1 7.5) and that row is where they are."""
+    it does; the first row anyway, since a table needs headers to be read (ISO 14289-1 7.5), and there they are."""
     first = [c for c in table.cells if c.row == 0 and c.lines]
     depth = 1
     if first and any(c.columns > 1 for c in first) and table.rows > 2:

@@ -1,4 +1,4 @@
-"""Wide gaps inside one painted text: a producer may paint a label and its text, or a row of cells, with one operator."""
+"""Wide gaps inside one painted text: a producer may paint a label and its text, or a row of cells, at once."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _EDGES = tuple(ctypes.c_double() for _ in range(4))
 def gaps(items: PageItems, item: Item, least: float) -> list[tuple[int, float, float]]:
     """Gaps at least `least` points wide: (index of the first character after it, where it begins, where it ends).
 
-    Only the characters beside spaces are measured: PDFium reads a wide gap as a space, so there is no other place for one,
-    and a whole page costs little. Of an unrotated page only (reader space along x is the page's).
+    Only the characters beside spaces are measured: PDFium reads a wide gap as a space, so there is no other place for
+    one, and a whole page costs little. Of an unrotated page only (reader space along x is the page's).
     """
     view = items._view
     first, last = item.span

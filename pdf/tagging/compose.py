@@ -1,0 +1,151 @@
+"""Analyses of pages to the ops of a document: what only the whole document shows is decided here.
+
+Running heads and feet, heading levels, lists and tables that go on over a page, title and language. Deterministic: the
+same analyses give the same ops, whatever chunks they came in. Each item of a page is placed at most once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pdf import language
+from pdf.layout.model import Block, PageAnalysis
+from pdf.tagging.compose_flow import Entry, body_style, flow
+from pdf.tagging.compose_furniture import furniture
+from pdf.tagging.compose_headings import headings
+from pdf.tagging.compose_lists import List, lists
+from pdf.tagging.compose_nodes import Nodes
+from pdf.tagging.compose_tables import continued
+from pdf.tagging.ops import ROOT, Add, Artifact, Document, Node, Op
+
+if TYPE_CHECKING:
+    from pdf.inspect import Inspection
+
+
+def compose(analyses: Sequence[PageAnalysis], inspection: Inspection | None = None) -> list[Op]:
+    """The ops that tag a document from nothing: `document`, then for each page its artifacts and its nodes.
+
+    `inspection` gives the title and the language the file declares. Pages may come in any order.
+    """
+    pages = sorted(analyses, key=lambda p: p.number)
+    heads = furniture(pages)
+    entries = flow(pages, heads)
+    body = body_style(pages)
+    levels = headings(entries, body)
+    lang = language.of_document(
+        [e.block.text for e in entries if e.block.text], (inspection.language or "") if inspection else ""
+    )
+    ops: list[Op] = [Document(title=title(entries, levels, inspection), lang=lang if lang != "und" else "en")]
+    nodes = Nodes(pages, lang)
+    groups = lists(entries, levels)
+    joined = continued(entries)
+    for page in pages:
+        kept = [(kind, block) for (number, _), (kind, block) in sorted(heads.items()) if number == page.number]
+        ops.extend(running(page, kept, nodes))
+        ops.extend(page_ops(page, [e for e in entries if e.page == page.number], levels, groups, joined, nodes))
+    return ops
+
+
+def title(entries: Sequence[Entry], levels: dict[int, int], inspection: Inspection | None) -> str | None:
+    """The document's title: the file's own where it says something, else its first heading on the first pages."""
+    declared = " ".join((inspection.title or "").split()) if inspection else ""
+    if declared and says_something(declared):
+        return declared[:500]
+    found = [e for e in entries if e.key in levels and e.page < entries[0].page + 3 and len(e.block.text) > 2]
+    if found:
+        best = max(found, key=lambda e: (e.block.style.size if e.block.style else 0.0, -e.key))
+        return best.block.text[:300]
+    first = next((e.block.text for e in entries if len(e.block.text) > 3), "")
+    return first[:120] or (declared or None)
+
+
+def says_something(text: str) -> bool:
+    """Whether a declared title is one, rather than a file's name or a program's default."""
+    low = text.lower()
+    if low in (
+        "untitled",
+        "document",
+        "title",
+        "none",
+        "unknown",
+        "layout 1",
+        "print",
+        "slide 1",
+        "powerpoint presentation",
+    ):
+        return False
+    if (
+        low.startswith(("microsoft word -", "untitled", "microsoft powerpoint -"))
+        or low.rsplit(".", 1)[-1] in _SUFFIXES
+    ):
+        return False
+    return sum(map(str.isalpha, text)) >= 3
+
+
+_SUFFIXES = frozenset(
+    ("doc", "docx", "pdf", "indd", "qxd", "tex", "dvi", "ps", "odt", "rtf", "ppt", "pptx", "xls", "xlsx", "html", "pub")
+)
+
+
+def running(page: PageAnalysis, kept: Sequence[tuple[str, Block]], nodes: Nodes) -> list[Op]:
+    """Artifact ops for a page's running heads and feet, watermarks and line numbers."""
+    out: list[Op] = []
+    for kind, block in kept:
+        refs = nodes.block_refs(page.number, block)
+        if refs:
+            subtype = {"head": "Header", "foot": "Footer", "watermark": "Watermark"}.get(kind)
+            out.append(Artifact(refs, "Pagination", subtype))  # type: ignore[arg-type]
+    for artifact in page.artifacts:
+        refs = nodes.refs(page.number, artifact.refs)
+        if refs:
+            out.append(Artifact(refs, "Layout"))
+    return out
+
+
+def page_ops(
+    page: PageAnalysis,
+    entries: Sequence[Entry],
+    levels: dict[int, int],
+    groups: dict[int, List],
+    joined: dict[int, int],
+    nodes: Nodes,
+) -> list[Op]:
+    """A page's nodes: one `add` for what begins on it, and one before for each list or table that goes on."""
+    fresh: list[Node] = []
+    out: list[Op] = []
+    at = 0
+    while at < len(entries):
+        entry = entries[at]
+        if entry.key in groups:
+            group = groups[entry.key]
+            stop = at
+            while stop < len(entries) and entries[stop].key in group.members:
+                stop += 1
+            parent, made = nodes.list_part(group, {e.key for e in entries[at:stop]})
+            if parent:
+                out.extend(Add((n,), p) for p, n in parent)
+            fresh.extend(made)
+            at = stop
+            continue
+        if entry.block.role == "TOCI":
+            stop = at
+            while stop < len(entries) and entries[stop].block.role == "TOCI":
+                stop += 1
+            fresh.extend(nodes.contents(entries[at:stop]))
+            at = stop
+            continue
+        if entry.key in joined and joined[entry.key] in nodes.ids:
+            rows = nodes.rows(entry)
+            if rows:
+                out.append(Add(tuple(rows), nodes.ids[joined[entry.key]]))
+                nodes.ids[entry.key] = nodes.ids[joined[entry.key]]
+            at += 1
+            continue
+        node = nodes.node(entry, levels.get(entry.key, 0))
+        if node is not None:
+            fresh.append(node)
+        at += 1
+    if fresh:
+        out.append(Add(tuple(fresh), ROOT))
+    return out
