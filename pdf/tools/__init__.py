@@ -1,0 +1,1 @@
+"""Programs outside of Python, found on the PATH, probed for their version, run with limits."""
