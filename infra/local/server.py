@@ -30,11 +30,11 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 #: Calls that change nothing, though they are POSTs.
-_READS = frozenset(
-    ("GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems", "DescribeTable", "DescribeTimeToLive")
-    + ("DescribeContinuousBackups", "ListTables", "GetQueueUrl", "GetQueueAttributes", "ListQueues", "ListQueueTags")
-    + ("DescribeKey", "GenerateDataKey", "Encrypt", "Decrypt", "ListAliases", "GetKeyPolicy", "GetKeyRotationStatus")
-)
+_READS = {
+    *("GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems", "DescribeTable", "DescribeTimeToLive"),
+    *("DescribeContinuousBackups", "ListTables", "GetQueueUrl", "GetQueueAttributes", "ListQueues"),
+    *("DescribeKey", "GenerateDataKey", "Encrypt", "Decrypt", "ListAliases", "GetKeyPolicy", "GetKeyRotationStatus"),
+}
 #: Seconds from a change to its saving; longer where a save itself takes long, so that saving stays a tenth of the time.
 SAVE_AFTER_SECONDS = 0.7
 SHARE_OF_TIME = 10
@@ -146,7 +146,7 @@ def main() -> None:
         stop = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        await serve(guarded(ministack.app, saving), config, shutdown_trigger=stop.wait)  # type: ignore[arg-type]
+        await serve(guarded(ministack.app, saving), config, shutdown_trigger=stop.wait)
 
     asyncio.run(run())
     if held >= 0:

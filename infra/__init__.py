@@ -1,0 +1,1 @@
+"""CloudFormation, the embedded AWS, and Dagster's instance configuration."""
