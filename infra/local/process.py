@@ -37,17 +37,15 @@ def answers(port: int) -> bool:
 def start(port: int, state: Path | None = None, *, seconds: float = 30) -> subprocess.Popen[bytes]:
     """Start it and wait until it answers; it ends with this process. Raises RuntimeError where it does not come up."""
     # A file, not a pipe: nobody reads while it runs, and a full pipe would stop it.
-    said = tempfile.TemporaryFile()
-    process = subprocess.Popen(command(port, state, parent_death=True), stdout=said, stderr=said)
-    until = time.monotonic() + seconds
-    while not answers(port):
-        if process.poll() is not None or time.monotonic() > until:
-            process.kill()
-            process.wait()
-            said.seek(0)
-            words = said.read().decode(errors="replace").strip()
-            said.close()
-            raise RuntimeError(f"the embedded AWS did not come up: {words or 'no answer'}")
-        time.sleep(0.05)
-    said.close()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command(port, state, parent_death=True), stdout=said, stderr=said)
+        until = time.monotonic() + seconds
+        while not answers(port):
+            if process.poll() is not None or time.monotonic() > until:
+                process.kill()
+                process.wait()
+                said.seek(0)
+                words = said.read().decode(errors="replace").strip()
+                raise RuntimeError(f"the embedded AWS did not come up: {words or 'no answer'}")
+            time.sleep(0.05)
     return process
