@@ -16,7 +16,7 @@ from pdf.layout.model import Artifact, Block, PageAnalysis
 from pdf.layout.notes import notes
 from pdf.layout.order import arrange
 from pdf.layout.pack import Packer
-from pdf.layout.places import drop_caps, line_numbers
+from pdf.layout.places import drop_caps, line_numbers, picture_bullets
 from pdf.layout.tables import Table
 from pdf.page import PageItems, PageReader
 
@@ -47,13 +47,14 @@ def page(items: PageItems) -> PageAnalysis:
     found, taken = ruled_tables(frame, spans)
     left = [s for s in spans if s.item not in taken or not in_table(s, found)]
     used = {i for t in found for i in t.items}
-    pictures, _ = figures([d for d in frame.drawings if d.item not in used], left, frame.width, frame.height)
+    pictures, rest = figures([d for d in frame.drawings if d.item not in used], left, frame.width, frame.height)
     pictures = [f for f in pictures if not any(inside(f.box, t.box) for t in found)]
     claimed = {id(s) for f in pictures for s in f.spans}
     left = [s for s in left if id(s) not in claimed]
     lines, turned = upright(left)
     lines, numbers = line_numbers(lines, frame.width)
-    lines = drop_caps(lines)
+    free = [d for d in rest if d.item not in used]
+    lines = drop_caps(picture_bullets(lines, free))
     size = packer.body_size(lines)
     atoms: list[Line | Box] = [*lines, *(Box(t, size) for t in found), *(Box(f, size) for f in pictures)]
     blocks: list[Block] = []

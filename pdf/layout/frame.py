@@ -176,7 +176,15 @@ def read_text(
         trail = len(text) - len(text.rstrip())
         space = min(0.26 * size, 0.5 * (x1 - x0) / max(len(text), 1))
         frame.spans.append(
-            Span(item.index, text, (x0 + lead * space, y0, x1 - trail * space, y1), base, size, style, item.index)
+            Span(
+                item.index,
+                text,
+                (x0 + lead * space, y0, x1 - max(trail - 1, 0) * space, y1),
+                base,
+                size,
+                style,
+                item.index,
+            )
         )
         return
     whole = len(parts) == 1

@@ -20,6 +20,7 @@ class Span:
         "base",
         "c0",
         "c1",
+        "drawn",
         "item",
         "link",
         "order",
@@ -50,6 +51,8 @@ class Span:
         self.x0, self.y0, self.x1, self.y1 = box
         self.c0, self.c1 = c0, c1
         self.link = -1
+        #: a picture that stands for the text
+        self.drawn = False
         #: direction against the page's, degrees; a span of another direction is in a frame of its own
         self.turn = 0.0
         #: its place in that frame: along, up, length (the box is the page's)
@@ -154,7 +157,7 @@ def follows(run: list[Span], span: Span) -> bool:
         return True
     # a mark above or below the line is smaller than the line
     small = min(last.size, span.size)
-    return small < 0.85 * size and -0.45 * size <= shift <= 0.75 * size and gap < 0.4 * size
+    return small < 0.85 * size and -0.6 * size <= shift <= 0.75 * size and gap < 0.45 * size
 
 
 def merge(runs: list[Line]) -> list[Line]:
@@ -167,8 +170,8 @@ def merge(runs: list[Line]) -> list[Line]:
             size = max(head.size, run.size)
             if abs(head.base - run.base) <= 0.15 * size or (
                 min(head.size, run.size) < 0.85 * size
-                and min(head.y1, run.y1) - max(head.y0, run.y0) > 0.5 * (min(head.y1 - head.y0, run.y1 - run.y0))
-                and any(abs(run.x0 - o.x1) < 0.3 * size or abs(o.x0 - run.x1) < 0.3 * size for o in row)
+                and min(head.y1, run.y1) - max(head.y0, run.y0) > 0.4 * (min(head.y1 - head.y0, run.y1 - run.y0))
+                and any(abs(run.x0 - o.x1) < 0.45 * size or abs(o.x0 - run.x1) < 0.45 * size for o in row)
             ):
                 row.append(run)
                 break

@@ -81,6 +81,8 @@ class Packer:
             attrs["centred"] = 1
         if rtl(text):
             attrs["rtl"] = 1
+        if spans[0].drawn:
+            attrs["drawn"] = 1
         if len(rows) == 1 and len(rows[0].lines) > 1:
             attrs["cells"] = len(rows[0].lines)
         return Block(

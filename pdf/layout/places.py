@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from pdf.layout.lines import Line
+from pdf.layout.figures import Drawing
+from pdf.layout.lines import Line, Span
 from pdf.layout.model import Block, Box
 
 
@@ -41,6 +42,59 @@ def drop_caps(lines: list[Line]) -> list[Line]:
         gone.add(id(cap))
         swap[id(first)] = joined
     return [swap.get(id(g), g) for g in lines if id(g) not in gone]
+
+
+def picture_bullets(lines: list[Line], drawings: Sequence[Drawing]) -> list[Line]:
+    """Small pictures that stand before lines as bullets do become their first sign, "•".
+
+    At least two of them must stand at one distance before a line, or share their left edge: one alone is an icon.
+    """
+    small = [
+        d for d in drawings if 1.2 <= d.box[2] - d.box[0] <= 17 and 1.2 <= d.box[3] - d.box[1] <= 17 and not thin(d.box)
+    ]
+    if not small or not lines or len(small) > 400:
+        return lines
+    found: dict[int, tuple[Drawing, Line]] = {}
+    for d in small:
+        middle = (d.box[1] + d.box[3]) / 2
+        best: Line | None = None
+        for line in lines:
+            gap = line.x0 - d.box[2]
+            if (
+                -0.1 * line.size <= gap <= 3.2 * line.size
+                and abs(middle - line.base - 0.32 * line.size) < 0.6 * line.size
+                and d.box[3] - d.box[1] < 1.5 * line.size
+                and (best is None or line.x0 < best.x0)
+            ):
+                best = line
+        if best is not None and sum(map(str.isalnum, best.text)) >= 2:
+            kept = found.get(id(best))
+            if kept is None or d.box[0] < kept[0].box[0]:
+                found[id(best)] = (d, best)
+    lanes: dict[int, int] = {}
+    for d, _ in found.values():
+        for lane in {round(d.box[0] / 3), round((d.box[0] + 1) / 3)}:
+            lanes[lane] = lanes.get(lane, 0) + 1
+    out: list[Line] = []
+    for line in lines:
+        pair = found.get(id(line))
+        if pair is None or max(lanes[round(pair[0].box[0] / 3)], lanes[round((pair[0].box[0] + 1) / 3)]) < 2:
+            out.append(line)
+            continue
+        d = pair[0]
+        sign = Span(d.item, "•", (d.box[0], line.y0, d.box[2], line.y1), line.base, line.size, line.style, line.order)
+        sign.drawn = True
+        joined = Line([sign, *line.spans])
+        joined.text = "• " + line.text
+        joined.bold, joined.style, joined.size, joined.base = line.bold, line.style, line.size, line.base
+        out.append(joined)
+    return out
+
+
+def thin(box: Box) -> bool:
+    """Whether a box is a rule rather than a sign."""
+    w, h = box[2] - box[0], box[3] - box[1]
+    return max(w, h) > 3.2 * min(w, h)
 
 
 def line_numbers(lines: list[Line], width: float) -> tuple[list[Line], list[Line]]:

@@ -76,7 +76,12 @@ def numbered(edges: Sequence[tuple[PageAnalysis, int, Block, str, int]]) -> set[
     steps: dict[int, int] = {}
     for number, _, value, _ in found:
         steps[value - number] = steps.get(value - number, 0) + 1
-    return {(number, i) for number, i, value, zone in found if steps[value - number] >= 2 or zone == "foot"}
+    alone = len({number for number, *_ in found}) == len(found)
+    return {
+        (number, i)
+        for number, i, value, zone in found
+        if steps[value - number] >= 2 or (zone == "foot" and alone and value == number + 1)
+    }
 
 
 def roman(text: str) -> int:

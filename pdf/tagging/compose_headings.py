@@ -1,8 +1,8 @@
-"""Headings and their levels: by size, weight and numbering against the body text, consistent over the document."""
+"""Headings and their levels: by size, weight and numbering against the text around them, consistent over the document."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pdf.layout import labels
@@ -11,42 +11,56 @@ from pdf.tagging.compose_flow import Entry
 
 #: No heading is longer than this many characters.
 LONGEST = 220
+#: Evidence needed (see `weigh`).
+ENOUGH = 2.0
+#: Characters of text around a page that say what its body is set in.
+AROUND = 1500
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a heading looks: headings that look alike have one level."""
+    """How a heading looks: headings that look alike have one level. `size` in steps of half a point."""
 
     size: float
     bold: bool
     italic: bool
-    caps: bool
-    family: str
 
 
 def headings(entries: Sequence[Entry], body: Style) -> dict[int, int]:
     """Key of each heading's entry → its level, 1 to 6; the first is 1 and none is skipped going down."""
-    found = [e for i, e in enumerate(entries) if is_heading(entries, i, body)]
-    found = without_runs(found, entries, body)
-    if not found:
-        return {}
-    ranks = ranked(found, body)
-    levels: dict[int, int] = {}
-    before = 0
-    for entry in found:
-        level = ranks[look(entry.block)]
-        depth = numbering(entry.block)
-        if depth:
-            level = ranks.get(("depth", depth), level)  # type: ignore[call-overload]
-        level = max(1, min(level, before + 1, 6))
-        levels[entry.key] = level
-        before = level
-    return levels
+    local = bodies(entries, body)
+    weights = {e.key: weigh(entries, i, local.get(e.page, body)) for i, e in enumerate(entries)}
+    found = [e for e in entries if weights[e.key] >= ENOUGH]
+    found = consistent(found, entries)
+    found = without_runs(found, local, body)
+    found = front(found, entries, local, body)
+    return levels(found)
 
 
 def look(block: Block) -> Look:
     style = block.style or Style(10.0)
-    return Look(style.size, style.bold, style.italic, caps(block.text), style.family)
+    return Look(style.size, style.bold, style.italic)
+
+
+def bodies(entries: Sequence[Entry], body: Style) -> dict[int, Style]:
+    """Page → the style most running text is set in there, where the pages around say so clearly."""
+    pages: dict[int, dict[tuple[float, bool], int]] = {}
+    for entry in entries:
+        block = entry.block
+        if block.role == "P" and block.style is not None and block.lines >= 2:
+            counts = pages.setdefault(entry.page, {})
+            key = (block.style.size, block.style.bold)
+            counts[key] = counts.get(key, 0) + len(block.text)
+    out: dict[int, Style] = {}
+    for page in {e.page for e in entries}:
+        total: dict[tuple[float, bool], int] = {}
+        for near in range(page - 2, page + 3):
+            for key, count in pages.get(near, {}).items():
+                total[key] = total.get(key, 0) + (count * 2 if near == page else count)
+        if sum(total.values()) >= AROUND:
+            size, bold = max(total, key=lambda k: (total[k], k))
+            out[page] = Style(size, bold, body.italic)
+    return out
 
 
 def caps(text: str) -> bool:
@@ -60,89 +74,170 @@ def numbering(block: Block) -> int:
     label = labels.find(block.text)
     if label is None:
         first = block.text.split(" ", 1)
-        return 1 if len(first) == 2 and first[0].isdigit() and len(first[0]) <= 2 else 0
+        return 1 if len(first) == 2 and first[0].isdigit() and len(first[0]) <= 2 and first[1][:1].isupper() else 0
     if label.kind == "deep":
-        return len(label.text.strip(".").split("."))
-    return 0
+        return len([p for p in label.text.split(".") if p])
+    return 1 if label.kind == "decimal" and label.form == "#." else 0
 
 
-def is_heading(entries: Sequence[Entry], i: int, body: Style) -> bool:
-    """Whether a block alone looks like a heading."""
+def weigh(entries: Sequence[Entry], i: int, body: Style) -> float:
+    """How much speaks for a block being a heading; `ENOUGH` makes it one."""
     block = entries[i].block
-    if block.role != "P" or block.style is None or "turn" in block.attrs:
-        return False
-    text = block.text
-    letters = sum(map(str.isalpha, text))
-    if letters < 2 or len(text) > LONGEST or letters < 0.4 * len(text.replace(" ", "")):
-        return False
-    kind = labels.find(block.label) if block.label else None
-    if kind is not None and kind.kind in ("bullet", "dash"):
-        return False
     style = block.style
-    ratio = style.size / body.size
+    if block.role != "P" or style is None or "turn" in block.attrs or len(block.text) > LONGEST:
+        return 0.0
+    text = block.text.strip()
+    letters = sum(map(str.isalpha, text))
+    if letters < 2 or letters < 0.4 * len(text.replace(" ", "")):
+        return 0.0
+    label = labels.find(block.label) if block.label else None
+    if label is not None and label.kind in ("bullet", "dash"):
+        return 0.0
     after = next((e.block for e in entries[i + 1 : i + 2]), None)
-    if ratio >= 1.18 and block.lines <= 4:
-        return not text.rstrip().endswith((",", ";"))
-    if text.rstrip()[-1:] in ",;" or block.lines > 3:
-        return False
-    strong = style.bold and not body.bold
-    stop = text.rstrip()[-1:] in ".:" and not numbering(block)
-    if strong and ratio >= 0.93 and block.lines <= 2 and not stop and after is not None:
-        return True
-    if ratio >= 1.07 and block.lines <= 2 and not stop and after is not None:
-        return True
-    if (
-        numbering(block) >= 2
-        and block.lines <= 2
-        and len(text) < 110
-        and (strong or style.italic or block.above > 0.5 * body.size)
-    ):
-        return after is not None and after.role == "P" and not stop
-    if caps(text) and ratio >= 0.95 and block.lines <= 2 and letters >= 5 and block.above > 0.4 * body.size:
-        return after is not None and not stop
-    return False
+    if after is None:
+        return 0.0
+    ratio = style.size / body.size
+    weight = 0.0
+    weight += 3.0 if ratio >= 1.15 else 2.0 if ratio >= 1.045 else 0.0 if ratio > 0.93 else -1.5
+    if style.bold and not body.bold:
+        weight += 2.0
+    if style.italic and not body.italic and not style.bold:
+        weight += 0.7
+    if caps(text):
+        weight += 1.0
+    depth = numbering(block)
+    if depth >= 2:
+        weight += 1.2
+    elif label is not None:
+        weight += 0.2 if style.bold or ratio > 1.045 else -1.5
+    if style.colour not in ("#000000", "") and style.colour != body.colour and not linked(block):
+        weight += 0.4
+    size = style.size
+    if block.above > 0.5 * size or block.above < 0:
+        weight += 0.4
+    elif block.above < 0.15 * size:
+        weight -= 0.4
+    weight += (0.0, 0.5, 0.0, -0.8, -2.0)[min(block.lines, 4)]
+    if len(text) > 120:
+        weight -= 1.0
+    last = text[-1:]
+    if last in ",;":
+        weight -= 2.0
+    elif last == "." and not depth:
+        weight -= 1.2
+    elif last == ":":
+        weight -= 0.8
+    if not (text[0].isupper() or text[0].isdigit() or not text[0].isalpha()) and text[0].lower() != text[0].upper():
+        weight -= 1.0
+    if after.role in ("P", "Table", "Figure", "Note"):
+        weight += 0.2
+    if int(block.attrs.get("cells", 1)) > 2:
+        weight -= 1.0
+    return weight
 
 
-def without_runs(found: Sequence[Entry], entries: Sequence[Entry], body: Style) -> list[Entry]:
+def linked(block: Block) -> bool:
+    """Whether most of a block's text is a link: its colour says that, not that it is a heading."""
+    return any(p.kind == "link" and len(p.text) > 0.5 * len(block.text) for p in block.pieces)
+
+
+def consistent(found: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
+    """Without looks that most of the time are running text: a heading's look is kept for headings."""
+    chosen = {e.key for e in found}
+    yes: dict[Look, int] = {}
+    no: dict[Look, int] = {}
+    for entry in entries:
+        block = entry.block
+        if block.style is None or block.role != "P" or (block.label and labels.find(block.label) is None):
+            continue
+        counts = yes if entry.key in chosen else no
+        one = look(block)
+        counts[one] = counts.get(one, 0) + len(block.text)
+    return [e for e in found if no.get(look(e.block), 0) <= 2.5 * yes.get(look(e.block), 0) or numbering(e.block) >= 2]
+
+
+def without_runs(found: Sequence[Entry], local: Mapping[int, Style], body: Style) -> list[Entry]:
     """Without long runs of one look with no text between them: those are addresses, tables, forms."""
-    keep = {e.key for e in found}
     out: list[Entry] = []
     at = 0
-    ordered = list(found)
-    while at < len(ordered):
+    while at < len(found):
         stop = at + 1
         while (
-            stop < len(ordered)
-            and ordered[stop].key == ordered[stop - 1].key + 1
-            and look(ordered[stop].block) == look(ordered[at].block)
+            stop < len(found)
+            and found[stop].key == found[stop - 1].key + 1
+            and look(found[stop].block) == look(found[at].block)
         ):
             stop += 1
-        run = ordered[at:stop]
+        run = found[at:stop]
         style = run[0].block.style
-        if len(run) < 4 or (style is not None and style.size > 1.3 * body.size):
+        large = style is not None and style.size > 1.3 * local.get(run[0].page, body).size
+        if len(run) < 4 or large:
             out.extend(run)
         at = stop
-    return [e for e in out if e.key in keep]
+    return out
 
 
-def ranked(found: Sequence[Entry], body: Style) -> dict[Look, int]:
-    """The level of each look: larger before smaller, bold before light; numbering says which looks are of one depth."""
+def front(found: Sequence[Entry], entries: Sequence[Entry], local: Mapping[int, Style], body: Style) -> list[Entry]:
+    """On a cover (a first page without running text) only what is largest is a heading: the title."""
+    if not entries:
+        return list(found)
+    covers: set[int] = set()
+    first = entries[0].page
+    for page in (first, first + 1):
+        blocks = [e.block for e in entries if e.page == page]
+        running = sum(len(b.text) for b in blocks if b.lines >= 3 and b.role == "P")
+        if any(b.role in ("TOCI", "Table") for b in blocks) or running > 250 or not blocks:
+            break
+        if page != first and not any(e.page > page for e in entries):
+            break
+        covers.add(page)
+    if not any(e.page not in covers for e in entries):
+        return list(found)
+    out: list[Entry] = []
+    for page in sorted(covers):
+        mine = [e for e in found if e.page == page]
+        top = max((e.block.style.size for e in mine if e.block.style), default=0.0)
+        out.extend(e for e in mine if e.block.style and e.block.style.size >= top - 0.6)
+    return [*out, *(e for e in found if e.page not in covers)]
+
+
+def levels(found: Sequence[Entry]) -> dict[int, int]:
+    """The level of each heading: by rank of its look; numbers say how deep a look is, and none is skipped."""
+    if not found:
+        return {}
     looks: dict[Look, list[Entry]] = {}
     for entry in found:
         looks.setdefault(look(entry.block), []).append(entry)
-    ordered = sorted(looks, key=lambda k: (-k.size, not k.bold, not k.caps, k.italic, k.family))
-    out: dict[Look, int] = {}
-    level = 0
-    before: Look | None = None
+    ordered = sorted(looks, key=lambda k: (-k.size, not k.bold, k.italic))
+    groups: list[list[Look]] = []
     for one in ordered:
-        same = before is not None and (
-            abs(before.size - one.size) < 0.6
-            and before.bold == one.bold
-            and before.caps == one.caps
-            and before.italic == one.italic
-        )
-        if not same:
-            level += 1
-        out[one] = min(level, 6)
-        before = one
+        same = groups and groups[-1][0].size - one.size < 0.6 and groups[-1][0].bold == one.bold
+        if same and groups[-1][0].italic == one.italic:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    depths: dict[Look, int] = {}
+    for one, mine in looks.items():
+        numbers = [d for d in (numbering(e.block) for e in mine) if d]
+        if len(numbers) >= 2 and len(numbers) >= 0.5 * len(mine):
+            depths[one] = max(set(numbers), key=lambda d: (numbers.count(d), -d))
+    rank: dict[Look, int] = {}
+    level = 0
+    for group in groups:
+        known = [depths[k] for k in group if k in depths]
+        level += 1
+        for one in group:
+            rank[one] = min(level, 6)
+        del known
+    # numbered looks: what depth 1 is, the others follow from
+    base = min((rank[k] - depths[k] for k in depths), default=None)
+    out: dict[int, int] = {}
+    before = 0
+    for entry in found:
+        wanted = rank[look(entry.block)]
+        depth = numbering(entry.block)
+        if base is not None and (depth >= 2 or (depth and look(entry.block) in depths)):
+            wanted = max(1, base + depth)
+        wanted = max(1, min(wanted, before + 1, 6))
+        out[entry.key] = before = wanted
     return out

@@ -276,7 +276,7 @@ class Nodes:
             name = self.id(page)
             refs = self.refs(page, (r for p in label for r in p.refs))
             if refs:
-                head.append(Node(name, "Lbl", refs))
+                head.append(Node(name, "Lbl", refs, actual="•" if "drawn" in block.attrs else None))
         kids = self.pieces(page, rest)
         for entry in item.more:
             if entry.key in keys:
