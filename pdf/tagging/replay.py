@@ -15,6 +15,7 @@ import pikepdf
 
 from pdf.errors import Code, PdfError
 from pdf.tagging import metadata, ops, structure
+from pdf.tagging.alt import is_placeholder
 from pdf.tagging.imported import import_tree
 from pdf.tagging.pages import Assigned, Marker, Pages, Slot
 from pdf.tagging.structure import Writer
@@ -57,7 +58,7 @@ def replay(base: Path, log: Path, target: Path) -> Replay:
             linearize=True,
             fix_metadata_version=False,
         )
-    waiting = sum(element.waiting for element in tree.byid.values())
+    waiting = sum(element.waiting or is_placeholder(element.alt) for element in tree.byid.values())
     return Replay(digest(target), target.stat().st_size, len(pages.list), count, nodes, waiting, bookmarks)
 
 
