@@ -87,7 +87,41 @@ def rows_of(lines: Sequence[Line]) -> list[Row]:
             out[-1].append(line)
         else:
             out.append([line])
-    return [Row(sorted(group, key=lambda s: s.x0)) for group in out]
+    found = [Row(sorted(group, key=lambda s: s.x0)) for group in out]
+    mark_entries(found)
+    return found
+
+
+def mark_entries(rows: Sequence[Row]) -> None:
+    """Find contents without leader dots: a run of rows that end in page numbers which never fall, set apart at the right.
+
+    A row between two of them without a number is the beginning of an entry that goes on.
+    """
+    run: list[int] = []
+    value = 0
+
+    def settle() -> None:
+        if len(run) < 5:
+            return
+        apart = [i for i in run if len(rows[i].lines) >= 2 and rows[i].lines[-1].text.strip().isdigit()]
+        ends = sorted(rows[i].x1 for i in apart)
+        if len(apart) < 0.7 * len(run) or sum(1 for e in ends if abs(e - ends[len(ends) // 2]) < 3) < 0.7 * len(apart):
+            return
+        for i in run:
+            rows[i].entry = True
+
+    for i, row in enumerate(rows):
+        found = ENTRY_END.search(row.text)
+        number = int(found[1]) if found and found[1].isdigit() else -1
+        if number >= 0 and any(c.isalpha() for c in row.text) and (not run or value <= number <= value + 200):
+            run.append(i)
+            value = number
+        elif run and (i - run[-1] > 2 or number >= 0):
+            settle()
+            run = []
+            if number >= 0 and any(c.isalpha() for c in row.text):
+                run, value = [i], number
+    settle()
 
 
 def paragraphs(rows: Sequence[Row]) -> list[Paragraph]:

@@ -174,7 +174,7 @@ def read_text(
     if not parts:
         lead = len(text) - len(text.lstrip())
         trail = len(text) - len(text.rstrip())
-        space = min(0.26 * size, 0.5 * (x1 - x0) / max(len(text), 1))
+        space = min(0.6 * size if style.mono else 0.26 * size, (x1 - x0) / max(len(text), 1))
         frame.spans.append(
             Span(
                 item.index,

@@ -13,7 +13,12 @@ BULLETS = (
 #: Signs that are bullets only when a space or a tab follows.
 DASHES = "-–—−*+o§¡Øø¨"
 
-_BULLET = re.compile(rf"^([{re.escape(BULLETS)}\ue000-\uf8ff])(?![\ue000-\uf8ff])")
+#: Of these, signs that also stand in drawings and formulas: a space must follow.
+LOOSE = "○◦□◆◇·∙→⇒☆★✓✔✗✘"
+_BULLET = re.compile(
+    rf"^([{re.escape(''.join(c for c in BULLETS if c not in LOOSE and c < chr(0xE000)))}]"
+    rf"|[{re.escape(LOOSE)}\ue000-\uf8ff](?=\s|$))"
+)
 _DASH = re.compile(rf"^([{re.escape(DASHES)}])(?=\s+\S|$)")
 _NUMBER = re.compile(
     r"^(?:(?P<deep>(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})+\.?)(?=\s|$)"

@@ -26,7 +26,10 @@ def note_label(row: Row) -> str:
     if rest is None:
         return ""
     raised = first.base - rest.base > 0.12 * rest.size
-    return mark if raised or first.size < 0.8 * rest.size else ""
+    if raised or first.size < 0.8 * rest.size:
+        return mark
+    # a number that stands apart before the text, as some set their notes
+    return mark if mark.isdigit() and len(row.lines) > 1 and len(row.lines[0].spans) == 1 and len(rest.text) > 3 else ""
 
 
 def notes(

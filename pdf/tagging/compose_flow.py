@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pdf.layout.model import Block, PageAnalysis, Style
 
@@ -26,6 +26,36 @@ def flow(pages: Sequence[PageAnalysis], left_out: Mapping[tuple[int, int], objec
         for i, block in enumerate(page.blocks):
             if (page.number, i) not in left_out:
                 out.append(Entry(len(out), page.number, block, page.height, page.width))
+    return contents(out)
+
+
+def contents(entries: list[Entry]) -> list[Entry]:
+    """Three entries of contents and more in a row are contents; a short block among them goes with them, fewer are text."""
+    out = list(entries)
+    at = 0
+    while at < len(out):
+        if out[at].block.role != "TOCI":
+            at += 1
+            continue
+        last = at
+        stop = at + 1
+        while stop < len(out) and stop - last <= 2:
+            block = out[stop].block
+            if block.role == "TOCI":
+                last = stop
+            elif block.role != "P" or block.lines > 2 or len(block.text) > 120:
+                break
+            stop += 1
+        many = sum(1 for e in out[at : last + 1] if e.block.role == "TOCI")
+        for i in range(at, last + 1):
+            if many < 3 and out[i].block.role == "TOCI":
+                out[i] = replace(out[i], block=replace(out[i].block, role="P"))
+            elif many >= 3 and out[i].block.role == "P":
+                size = out[i].block.style.size if out[i].block.style else 0.0
+                near = out[i + 1].block.style
+                if near is not None and size <= near.size + 1.6:
+                    out[i] = replace(out[i], block=replace(out[i].block, role="TOCI"))
+        at = last + 1
     return out
 
 

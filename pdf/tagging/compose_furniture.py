@@ -15,6 +15,9 @@ _NUMBER = re.compile(
     r"(\d{1,4}|[ivxlc]{1,7})(?:\s*(?:of|/|von|de|di|av|van|sur|из)\s*\d{1,4})?\W{0,3}$",
     re.I,
 )
+#: A running head with the page's number at its outer or inner end.
+_OUTER = re.compile(r"^(\d{1,4})\b.{3,100}$")
+_INNER = re.compile(r"^.{3,100}?\b(\d{1,4})$")
 
 
 def furniture(pages: Sequence[PageAnalysis]) -> dict[tuple[int, int], tuple[str, Block]]:
@@ -33,6 +36,7 @@ def furniture(pages: Sequence[PageAnalysis]) -> dict[tuple[int, int], tuple[str,
         near = sum(1 for n in alike if abs(n - page.number) <= 6)
         if (len(alike) >= 2 and (near >= 3 or many <= 4 or len(alike) >= 0.3 * many)) or (page.number, i) in numbers:
             found[page.number, i] = (zone, block)
+    found.update(beside(pages))
     outermost(edges, found)
     for page in pages:
         for i, block in enumerate(page.blocks):
@@ -76,12 +80,36 @@ def numbered(edges: Sequence[tuple[PageAnalysis, int, Block, str, int]]) -> set[
     steps: dict[int, int] = {}
     for number, _, value, _ in found:
         steps[value - number] = steps.get(value - number, 0) + 1
+    turning: dict[tuple[str, int], int] = {}
+    ends: list[tuple[int, int, tuple[str, int]]] = []
+    for page, i, block, zone, _ in edges:
+        outer = _OUTER.match(block.text) or _INNER.match(block.text)
+        if outer and block.lines == 1 and not _NUMBER.match(block.text):
+            key = (zone, int(outer[1]) - page.number)
+            turning[key] = turning.get(key, 0) + 1
+            ends.append((page.number, i, key))
     alone = len({number for number, *_ in found}) == len(found)
-    return {
+    with_text = {(number, i) for number, i, key in ends if turning[key] >= 3}
+    return with_text | {
         (number, i)
         for number, i, value, zone in found
         if steps[value - number] >= 2 or (zone == "foot" and alone and value == number + 1)
     }
+
+
+def beside(pages: Sequence[PageAnalysis]) -> dict[tuple[int, int], tuple[str, Block]]:
+    """Text along the edge of the page that runs in another direction and comes back at its place on other pages."""
+    seen: dict[tuple[str, int, int], list[tuple[int, int, Block]]] = {}
+    for page in pages:
+        for i, block in enumerate(page.blocks):
+            if "turn" in block.attrs:
+                key = (shape(block.text), round(block.box[0] / 6), round(block.box[1] / 6))
+                seen.setdefault(key, []).append((page.number, i, block))
+    out: dict[tuple[int, int], tuple[str, Block]] = {}
+    for group in seen.values():
+        if len({number for number, _, _ in group}) >= 2:
+            out.update({(number, i): ("side", block) for number, i, block in group})
+    return out
 
 
 def roman(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Headings and their levels: by size, weight and numbering against the text around them, consistent over the document."""
+"""Headings and their levels: by size, weight and numbering against the text around them, over the whole document."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def headings(entries: Sequence[Entry], body: Style) -> dict[int, int]:
     found = [e for e in entries if weights[e.key] >= ENOUGH]
     found = consistent(found, entries)
     found = without_runs(found, local, body)
-    found = front(found, entries, local, body)
-    return levels(found)
+    found, cover = front(found, entries)
+    return levels(found, cover or any(e.block.role == "TOCI" for e in entries))
 
 
 def look(block: Block) -> Look:
@@ -59,7 +59,7 @@ def bodies(entries: Sequence[Entry], body: Style) -> dict[int, Style]:
                 total[key] = total.get(key, 0) + (count * 2 if near == page else count)
         if sum(total.values()) >= AROUND:
             size, bold = max(total, key=lambda k: (total[k], k))
-            out[page] = Style(size, bold, body.italic)
+            out[page] = Style(size, bold, body.italic, colour=body.colour)
     return out
 
 
@@ -109,9 +109,12 @@ def weigh(entries: Sequence[Entry], i: int, body: Style) -> float:
     if depth >= 2:
         weight += 1.2
     elif label is not None:
-        weight += 0.2 if style.bold or ratio > 1.045 else -1.5
-    if style.colour not in ("#000000", "") and style.colour != body.colour and not linked(block):
-        weight += 0.4
+        upper = label.kind in ("Roman", "upper") and (caps(text) or "centred" in block.attrs or style.italic)
+        weight += 1.0 if upper else 0.2 if style.bold or ratio > 1.045 else -1.5
+    if "centred" in block.attrs and block.lines <= 2:
+        weight += 0.6
+    if style.colour != body.colour and not grey(style.colour) and not linked(block):
+        weight += 1.0
     size = style.size
     if block.above > 0.5 * size or block.above < 0:
         weight += 0.4
@@ -136,6 +139,12 @@ def weigh(entries: Sequence[Entry], i: int, body: Style) -> float:
     return weight
 
 
+def grey(colour: str) -> bool:
+    """Whether a colour is black, white or near to a grey."""
+    r, g, b = (int(colour[i : i + 2], 16) for i in (1, 3, 5)) if len(colour) == 7 else (0, 0, 0)
+    return max(r, g, b) - min(r, g, b) < 24
+
+
 def linked(block: Block) -> bool:
     """Whether most of a block's text is a link: its colour says that, not that it is a heading."""
     return any(p.kind == "link" and len(p.text) > 0.5 * len(block.text) for p in block.pieces)
@@ -144,16 +153,22 @@ def linked(block: Block) -> bool:
 def consistent(found: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
     """Without looks that most of the time are running text: a heading's look is kept for headings."""
     chosen = {e.key for e in found}
-    yes: dict[Look, int] = {}
-    no: dict[Look, int] = {}
+    yes: dict[tuple[Look, str], int] = {}
+    no: dict[tuple[Look, str], int] = {}
+
+    def manner(block: Block) -> tuple[Look, str]:
+        return look(block), block.style.colour if block.style else ""
+
     for entry in entries:
         block = entry.block
         if block.style is None or block.role != "P" or (block.label and labels.find(block.label) is None):
             continue
         counts = yes if entry.key in chosen else no
-        one = look(block)
+        one = manner(block)
         counts[one] = counts.get(one, 0) + len(block.text)
-    return [e for e in found if no.get(look(e.block), 0) <= 2.5 * yes.get(look(e.block), 0) or numbering(e.block) >= 2]
+    return [
+        e for e in found if no.get(manner(e.block), 0) <= 2.5 * yes.get(manner(e.block), 0) or numbering(e.block) >= 2
+    ]
 
 
 def without_runs(found: Sequence[Entry], local: Mapping[int, Style], body: Style) -> list[Entry]:
@@ -177,59 +192,57 @@ def without_runs(found: Sequence[Entry], local: Mapping[int, Style], body: Style
     return out
 
 
-def front(found: Sequence[Entry], entries: Sequence[Entry], local: Mapping[int, Style], body: Style) -> list[Entry]:
-    """On a cover (a first page without running text) only what is largest is a heading: the title."""
-    if not entries:
-        return list(found)
-    covers: set[int] = set()
+def front(found: Sequence[Entry], entries: Sequence[Entry]) -> tuple[list[Entry], bool]:
+    """The title: above the first running text only what is largest is a heading, unless its look comes back later.
+
+    Returns the headings, and whether the document opens with a cover (a page without running text, before others).
+    """
+    if not entries or not found:
+        return list(found), False
     first = entries[0].page
-    for page in (first, first + 1):
-        blocks = [e.block for e in entries if e.page == page]
-        running = sum(len(b.text) for b in blocks if b.lines >= 3 and b.role == "P")
-        if any(b.role in ("TOCI", "Table") for b in blocks) or running > 250 or not blocks:
-            break
-        if page != first and not any(e.page > page for e in entries):
-            break
-        covers.add(page)
-    if not any(e.page not in covers for e in entries):
-        return list(found)
+    start = next(
+        (e.key for e in entries if e.block.role == "P" and e.block.lines >= 3 and len(e.block.text) > 150),
+        entries[-1].key,
+    )
+    numbered = next((e.key for e in found if numbering(e.block)), start)
+    start = min(start, numbered)
+    begin = [e for e in found if e.key < start and e.page <= first + 1]
+    cover = any(e.page > first for e in entries) and all(e.page != first for e in entries if e.key >= start)
+    later: dict[Look, int] = {}
+    for e in found:
+        if e.key >= start:
+            later[look(e.block)] = later.get(look(e.block), 0) + 1
     out: list[Entry] = []
-    for page in sorted(covers):
-        mine = [e for e in found if e.page == page]
-        top = max((e.block.style.size for e in mine if e.block.style), default=0.0)
-        out.extend(e for e in mine if e.block.style and e.block.style.size >= top - 0.6)
-    return [*out, *(e for e in found if e.page not in covers)]
+    for page in (first, first + 1):
+        mine = [e for e in begin if e.page == page]
+        top = max((look(e.block).size for e in mine), default=0.0)
+        best = next((e for e in mine if look(e.block).size >= top - 0.1), None)
+        for e in mine:
+            if e is best or (look(e.block) in later and not (cover and page == first)):
+                out.append(e)
+            elif out and e.key == out[-1].key + 1 and look(e.block) == look(out[-1].block) and out[-1] is best:
+                out.append(e)  # a title in two blocks
+    chosen = {e.key for e in begin}
+    return [*out, *(e for e in found if e.key not in chosen)], cover
 
 
-def levels(found: Sequence[Entry]) -> dict[int, int]:
-    """The level of each heading: by rank of its look; numbers say how deep a look is, and none is skipped."""
+def levels(found: Sequence[Entry], absolute: bool) -> dict[int, int]:
+    """The level of each heading: by its number where it has one, else by the rank of its look; none is skipped.
+
+    `absolute`: the document has contents or a cover, so that its chapters are of level 1 beside the title; otherwise the
+    title is above them.
+    """
     if not found:
         return {}
     looks: dict[Look, list[Entry]] = {}
     for entry in found:
         looks.setdefault(look(entry.block), []).append(entry)
-    ordered = sorted(looks, key=lambda k: (-k.size, not k.bold, k.italic))
-    groups: list[list[Look]] = []
-    for one in ordered:
-        same = groups and groups[-1][0].size - one.size < 0.6 and groups[-1][0].bold == one.bold
-        if same and groups[-1][0].italic == one.italic:
-            groups[-1].append(one)
-        else:
-            groups.append([one])
     depths: dict[Look, int] = {}
     for one, mine in looks.items():
         numbers = [d for d in (numbering(e.block) for e in mine) if d]
-        if len(numbers) >= 2 and len(numbers) >= 0.5 * len(mine):
+        if len(numbers) >= 2 and len(numbers) >= 0.4 * len(mine):
             depths[one] = max(set(numbers), key=lambda d: (numbers.count(d), -d))
-    rank: dict[Look, int] = {}
-    level = 0
-    for group in groups:
-        known = [depths[k] for k in group if k in depths]
-        level += 1
-        for one in group:
-            rank[one] = min(level, 6)
-        del known
-    # numbered looks: what depth 1 is, the others follow from
+    rank = ranks(looks, depths, absolute)
     base = min((rank[k] - depths[k] for k in depths), default=None)
     out: dict[int, int] = {}
     before = 0
@@ -241,3 +254,28 @@ def levels(found: Sequence[Entry]) -> dict[int, int]:
         wanted = max(1, min(wanted, before + 1, 6))
         out[entry.key] = before = wanted
     return out
+
+
+def ranks(looks: Mapping[Look, Sequence[Entry]], depths: Mapping[Look, int], absolute: bool) -> dict[Look, int]:
+    """The level of each look: larger before smaller, bold before light; numbered looks keep the distance of their depths."""
+    groups: list[list[Look]] = []
+    for one in sorted(looks, key=lambda k: (-k.size, not k.bold, k.italic)):
+        same = groups and groups[-1][0].size - one.size < 0.6 and groups[-1][0].bold == one.bold
+        if same and groups[-1][0].italic == one.italic:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    rank: dict[Look, int] = {}
+    level = 0
+    base: int | None = None
+    for group in groups:
+        depth = min((depths[k] for k in group if k in depths), default=0)
+        if depth:
+            if base is None:
+                base = 0 if absolute and depth == 1 else max(level + 1 - depth, 0)
+            level = max(base + depth, 1)
+        else:
+            level += 1
+        for one in group:
+            rank[one] = min(level, 6)
+    return rank
