@@ -92,7 +92,7 @@ def column(region: list[Line | Box], frame: Frame, packer: Packer) -> list[Block
     def text(rows: list) -> list[Block]:  # type: ignore[type-arg]
         made: list[Block] = []
         at = 0
-        for first, last, table in tabular.aligned(rows, frame.across(span)):
+        for first, last, table in tabular.aligned(rows, frame.bands(span)):
             made.extend(packer.paragraphs(rows[at:first], span))
             tabular.headers(table)
             made.append(packer.table(table, span))

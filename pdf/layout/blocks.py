@@ -238,8 +238,15 @@ def starts_item(current: Paragraph, before: Row, row: Row) -> bool:
         return (
             row.body_x - row.x0 > 0.9 * row.size or abs(row.x0 - before.x0) > 1 or before.text.rstrip()[-1:] in ".;:,"
         )
-    if current.label is not None and (labels.follows(current.label, label) or abs(current.rows[0].x0 - row.x0) < 2):
-        return True
+    if current.label is not None:
+        if labels.follows(current.label, label) or abs(current.rows[0].x0 - row.x0) < 2:
+            return True
+        # initials and numbers at the beginning of an item's further lines stand under its text
+        hangs = abs(row.x0 - current.rows[0].body_x) < 0.5 * row.size
+        if hangs and (label.kind == "upper" or before.text.rstrip()[-1:] not in ".:;!?"):
+            return False
+    if label.kind == "upper" and label.form == "#." and before.text.rstrip()[-1:] not in ".:;!?":
+        return False
     if label.kind == "decimal" and label.value > 99 and label.form == "#.":
         return False
     # "see 4. The…" : a line inside a paragraph that begins with a number keeps the paragraph's left edge

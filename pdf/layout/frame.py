@@ -7,6 +7,7 @@ layout only knows lines from left to right and from top to bottom.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 
 from pdf.layout.figures import Drawing
@@ -22,6 +23,10 @@ THIN = 2.6
 TAB = 1.1
 #: A page with more paths than this is not searched for the parts of each path.
 MANY_PATHS = 3000
+
+
+#: Names of bold fonts that do not say so in words (the weight PDFium guesses from the stems cannot be trusted).
+BOLD = re.compile(r"^(?:cmbx|cmb\d|sfbx|ecbx|eurb)|[-,. ]bd\b|[-,.]b$|medi(?:ital)?$|[-,](?:bd|sb)(?:it|cn)?$", re.I)
 
 
 @dataclass
@@ -76,6 +81,20 @@ class Frame:
     def across(self, span: tuple[float, float]) -> list[tuple[float, float, float]]:
         """Horizontal rules (y, x0, x1) that lie in a column."""
         return [(r.at, r.start, r.end) for r in self.rules if r.across and r.end > span[0] and r.start < span[1]]
+
+    def bands(self, span: tuple[float, float]) -> list[tuple[float, float, float]]:
+        """The horizontal rules of a column with the edges of shaded rows: what tells a table's rows apart."""
+        out = self.across(span)
+        shades = [b for b, colour in self.fills if colour != 0xFFFFFF and 6 < b[3] - b[1] < 0.3 * self.height]
+        rows: dict[tuple[int, int], list[Box]] = {}
+        for box in shades:
+            rows.setdefault((round(box[1] / 2), round(box[3] / 2)), []).append(box)
+        wide = 0.5 * (span[1] - span[0])
+        for group in rows.values():
+            x0, x1 = min(b[0] for b in group), max(b[2] for b in group)
+            if x1 - x0 > wide and x0 < span[1] and x1 > span[0]:
+                out.extend(((group[0][1], x0, x1), (group[0][3], x0, x1)))
+        return sorted(set(out))
 
 
 def direction(item: Item) -> float:
@@ -133,7 +152,7 @@ def style_for(item: Item, fonts: list[Font], size: float, known: dict[tuple[int,
             style = Style(rounded, colour=colour)
         else:
             family = font.name.split(",")[0].split("-")[0]
-            style = Style(rounded, font.bold or font.weight >= 600, font.italic, font.mono, family, colour)
+            style = Style(rounded, font.bold or bool(BOLD.search(font.name)), font.italic, font.mono, family, colour)
         known[key] = style
     return style
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from pdf.layout import content
+from pdf.layout import content, labels
 from pdf.layout.blocks import Paragraph, Row, paragraphs, rows_of, text_of
 from pdf.layout.content import PageContent
 from pdf.layout.figures import Figure, around
@@ -106,7 +106,13 @@ class Packer:
         for r in range(table.rows):
             cells = [self.cell(c, span) for c in table.cells if c.row == r]
             if cells:
-                rows.append(Block("TR", self.box(around([c.box for c in cells])), children=tuple(cells)))
+                rows.append(
+                    Block(
+                        "TR",
+                        self.box(around([c.box for c in cells if c.text] or [c.box for c in cells])),
+                        children=tuple(cells),
+                    )
+                )
         return Block(
             "Table",
             self.box(table.box),
@@ -129,12 +135,18 @@ class Packer:
         box = (0.0, 0.0, 0.0, 0.0)
         if spans:
             box = self.box(around([(s.x0, s.y0, s.x1, s.y1) for s in spans]))
+        inner: list[Block] = []
+        if any(line.text[:1] in "•▪■➢►‣" or labels.find(line.text) for line in cell.lines) and len(cell.lines) > 1:
+            inner = self.paragraphs(rows_of(cell.lines), (box[0], box[2]))
+            if not any(b.label for b in inner):
+                inner = []
         return Block(
             "TH" if cell.header else "TD",
             box,
             text=text,
             style=style_of(spans) if spans else None,
-            pieces=tuple(content.pieces(spans, self.page)),
+            pieces=() if inner else tuple(content.pieces(spans, self.page)),
+            children=tuple(inner),
             lines=len(cell.lines),
             attrs=attrs,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from pdf.layout.blocks import Row
 from pdf.layout.grid import Cell, Grid
@@ -198,14 +199,20 @@ def fit(rows: Sequence[Row], rules: Sequence[tuple[float, float, float]]) -> Tab
             b = sum(1 for s in separators if s < line.x1 - 0.5)
             cells.append((a, max(a, b), line))
         placed.append(cells)
-    # rows that only continue cells of the row above are one with it
+    # rows that only continue cells of the row above are one with it; where rules part the rows, they say so
     merged: list[list[tuple[int, int, Line]]] = []
     bases: list[float] = []
-    for row, cells in zip(rows, placed, strict=True):
+    parted = [
+        any(b.base - 0.3 * b.size < y < a.base + 0.3 * a.size and e - s > 0.5 * (x1 - x0) for y, s, e in rules)
+        for a, b in pairwise(rows)
+    ]
+    by_rules = sum(parted) >= 3 and sum(parted) >= 0.3 * len(parted)
+    for i, (row, cells) in enumerate(zip(rows, placed, strict=True)):
         first = min(c[0] for c in cells)
         close = bool(bases) and bases[-1] - row.base < 1.3 * row.size
-        ruled_off = any(bases and row.base < y < bases[-1] for y, _, _ in rules)
-        if merged and close and not ruled_off and first > 0 and len(cells) < columns:
+        ruled_off = i > 0 and parted[i - 1]
+        goes_on = (i > 0 and not ruled_off) if by_rules else close and not ruled_off and first > 0
+        if merged and goes_on and (by_rules or len(cells) < columns):
             merged[-1].extend(cells)
         else:
             merged.append(list(cells))
@@ -295,8 +302,8 @@ def straight(merged: Sequence[Sequence[tuple[int, int, Line]]], columns: int) ->
 
 
 def headers(table: Table) -> None:
-    """Mark header cells: the first row (rows, where its cells span) when it differs from the body, the first column when
-    it does; the first row anyway, since a table needs headers to be read (ISO 14289-1 7.5), and there they are."""
+    """Mark header cells: the first row (rows, where its cells span), since a table needs headers to be read (ISO 14289-1
+    7.5) and that is where they are; the first column when it is set apart, or names what the figures beside it are."""
     first = [c for c in table.cells if c.row == 0 and c.lines]
     depth = 1
     if first and any(c.columns > 1 for c in first) and table.rows > 2:
@@ -316,7 +323,9 @@ def headers(table: Table) -> None:
     if column and others:
         strong = sum(bold(c) for c in column) / len(column)
         rest = sum(bold(c) for c in others) / len(others)
-        if strong > 0.8 and rest < 0.4:
+        named = sum(not numeric(c.text) for c in column) / len(column)
+        figures = sum(numeric(c.text) for c in others) / len(others)
+        if (strong > 0.8 and rest < 0.4) or (named > 0.9 and figures > 0.6 and len(column) >= 2):
             for c in column:
                 c.header = "Row"
 

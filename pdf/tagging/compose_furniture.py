@@ -84,7 +84,7 @@ def numbered(edges: Sequence[tuple[PageAnalysis, int, Block, str, int]]) -> set[
     ends: list[tuple[int, int, tuple[str, int]]] = []
     for page, i, block, zone, _ in edges:
         outer = _OUTER.match(block.text) or _INNER.match(block.text)
-        if outer and block.lines == 1 and not _NUMBER.match(block.text):
+        if outer and block.lines == 1 and block.role == "P" and "mark" not in block.attrs and not block.label:
             key = (zone, int(outer[1]) - page.number)
             turning[key] = turning.get(key, 0) + 1
             ends.append((page.number, i, key))

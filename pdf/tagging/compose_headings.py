@@ -34,7 +34,7 @@ def headings(entries: Sequence[Entry], body: Style) -> dict[int, int]:
     found = consistent(found, entries)
     found = without_runs(found, local, body)
     found, cover = front(found, entries)
-    return levels(found, cover or any(e.block.role == "TOCI" for e in entries))
+    return levels(found, any(e.block.role == "TOCI" for e in entries), cover)
 
 
 def look(block: Block) -> Look:
@@ -226,11 +226,11 @@ def front(found: Sequence[Entry], entries: Sequence[Entry]) -> tuple[list[Entry]
     return [*out, *(e for e in found if e.key not in chosen)], cover
 
 
-def levels(found: Sequence[Entry], absolute: bool) -> dict[int, int]:
+def levels(found: Sequence[Entry], absolute: bool, cover: bool) -> dict[int, int]:
     """The level of each heading: by its number where it has one, else by the rank of its look; none is skipped.
 
-    `absolute`: the document has contents or a cover, so that its chapters are of level 1 beside the title; otherwise the
-    title is above them.
+    `absolute`: the document has contents, so that its chapters are of level 1 beside the title; otherwise the title is
+    above them. `cover`: its first heading is a title on a page of its own.
     """
     if not found:
         return {}
@@ -242,7 +242,11 @@ def levels(found: Sequence[Entry], absolute: bool) -> dict[int, int]:
         numbers = [d for d in (numbering(e.block) for e in mine) if d]
         if len(numbers) >= 2 and len(numbers) >= 0.4 * len(mine):
             depths[one] = max(set(numbers), key=lambda d: (numbers.count(d), -d))
-    rank = ranks(looks, depths, absolute)
+    title = look(found[0].block)
+    apart = absolute and cover and all(e.page == found[0].page for e in looks[title])
+    rank = ranks({k: v for k, v in looks.items() if not apart or k != title}, depths, absolute)
+    if apart:
+        rank[title] = 1
     base = min((rank[k] - depths[k] for k in depths), default=None)
     out: dict[int, int] = {}
     before = 0

@@ -10,7 +10,7 @@ from pdf.layout.model import Block, PageAnalysis, Piece
 from pdf.layout.model import Ref as Content
 from pdf.tagging import alt
 from pdf.tagging.compose_flow import Entry
-from pdf.tagging.compose_lists import List, ListItem
+from pdf.tagging.compose_lists import List, ListItem, lists
 from pdf.tagging.ops import Attributes, Node, Ref
 
 
@@ -57,6 +57,8 @@ class Nodes:
         self.count: dict[int, int] = dict.fromkeys(self.claims, 0)
         self.ids: dict[int, str] = {}
         self._lists: dict[int, str] = {}
+        #: how many blocks inside cells have been made: their entries have keys below 0
+        self.inside = 0
 
     def id(self, page: int) -> str:
         number = self.count[page]
@@ -200,15 +202,29 @@ class Nodes:
             )
         ident = self.id(page)
         kids = list(self.pieces(page, cell.pieces))
-        for child in cell.children:
-            kids.extend(self.inner(page, child))
+        kids.extend(self.inner(page, cell.children))
         return Node(ident, "TH" if scope else "TD", tuple(kids), attrs=attrs, lang=self.run(cell.text))
 
-    def inner(self, page: int, block: Block) -> list[Node | Ref]:
-        """A field or a figure inside a cell."""
-        made = self.node(Entry(-1, page, block))
-        self.ids.pop(-1, None)
-        return [made] if made is not None else []
+    def inner(self, page: int, blocks: Sequence[Block]) -> list[Node | Ref]:
+        """The blocks inside a cell: lists, paragraphs, fields."""
+        out: list[Node | Ref] = []
+        entries = [Entry(-1 - self.inside - i, page, block) for i, block in enumerate(blocks)]
+        self.inside += len(entries)
+        groups = lists(entries, {})
+        at = 0
+        while at < len(entries):
+            group = groups.get(entries[at].key)
+            if group is None:
+                made = self.node(entries[at])
+                if made is not None:
+                    out.append(made)
+                at += 1
+                continue
+            _, fresh = self.list_part(group, group.members)
+            out.extend(fresh)
+            while at < len(entries) and entries[at].key in group.members:
+                at += 1
+        return out
 
     def contents(self, entries: Sequence[Entry]) -> list[Node]:
         """Consecutive entries of a table of contents: TOC > TOCI > Reference > content (ISO 32000-1 14.8.4.3.1)."""
