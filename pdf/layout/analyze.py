@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pdf.layout import tables as tabular
 from pdf.layout.blocks import rows_of
-from pdf.layout.captions import captions
+from pdf.layout.captions import captions, kind
 from pdf.layout.content import PageContent
-from pdf.layout.figures import Figure, around, figures
+from pdf.layout.figures import Figure, around, figures, grow
 from pdf.layout.frame import Frame, frame_of
 from pdf.layout.grid import grids
 from pdf.layout.lines import Line, Span, segments
@@ -52,6 +52,7 @@ def page(items: PageItems) -> PageAnalysis:
     claimed = {id(s) for f in pictures for s in f.spans}
     left = [s for s in left if id(s) not in claimed]
     lines, turned = upright(left)
+    lines = grow(pictures, lines, no_label)
     lines, numbers = line_numbers(lines, frame.width)
     free = [d for d in rest if d.item not in used]
     lines = drop_caps(picture_bullets(lines, free))
@@ -76,6 +77,11 @@ def page(items: PageItems) -> PageAnalysis:
         styles=packer.styles(spans),
         aligned=items.aligned,
     )
+
+
+def no_label(text: str) -> bool:
+    """Whether words beside a drawing are not a part of it: its caption, or where it comes from."""
+    return bool(kind(text)) or text.lower().startswith(("bron:", "source", "quelle", "fuente", "fonte"))
 
 
 def column(region: list[Line | Box], frame: Frame, packer: Packer) -> list[Block]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from pdf.layout.lines import Span
+from pdf.layout.lines import Line, Span
 from pdf.layout.model import Box
 
 #: Smaller than this (points, either side) a picture is a bullet, an icon in a line, a spacer.
@@ -68,6 +68,7 @@ def figures(
             rest.extend(group)
             continue
         out.append(Figure(box, [d.item for d in group], images, order=min(d.item for d in group)))
+    out = [*out, *charts(rest, spans, width, height)]
     out = take_plain(out, rest)
     final: list[Figure] = []
     for figure in sorted(out, key=lambda f: (-f.box[3], f.box[0])):
@@ -78,6 +79,85 @@ def figures(
         figure.spans = inside
         final.append(figure)
     return final, rest
+
+
+def charts(rest: list[Drawing], spans: Sequence[Span], width: float, height: float) -> list[Figure]:
+    """Charts drawn of nothing but bars and lines: many of them together with little text among them.
+
+    Takes the drawings it uses out of `rest`.
+    """
+    plain = [
+        d
+        for d in rest
+        if d.kind == "path"
+        and d.box[0] > 0
+        and d.box[1] > 0
+        and d.box[2] < width
+        and d.box[3] < height
+        and (d.box[2] - d.box[0]) * (d.box[3] - d.box[1]) < 0.5 * width * height
+    ]
+    if len(plain) < 3 or len(plain) > MANY:
+        return []
+    out: list[Figure] = []
+    for group in cluster(plain):
+        box = around([d.box for d in group])
+        w, h = box[2] - box[0], box[3] - box[1]
+        bars = [d for d in group if d.solid and d.box[2] - d.box[0] > 3 and d.box[3] - d.box[1] > 3]
+        shapes = sum(d.pieces for d in bars)
+        if w < 60 or h < 50 or shapes < 4:
+            continue
+        tops = {round(d.box[3]) for d in bars} | {round(d.box[1]) for d in bars}
+        sides = {round(d.box[0]) for d in bars} | {round(d.box[2]) for d in bars}
+        if len(bars) >= 4 and (len(tops) < 4 or len(sides) < 4):
+            continue
+        inside = [s for s in spans if within(s, box, 0.0)]
+        chars = sum(len(s.text) for s in inside)
+        covered = sum((s.x1 - s.x0) * (s.y1 - s.y0) for s in inside)
+        if covered > 0.12 * w * h or (inside and chars / len(inside) > 16):
+            continue
+        out.append(Figure(box, [d.item for d in group], 0, order=min(d.item for d in group)))
+        gone = {d.item for d in group}
+        rest[:] = [d for d in rest if d.item not in gone]
+    return out
+
+
+def grow(found: Sequence[Figure], lines: Sequence[Line], refuse: Callable[[str], bool]) -> list[Line]:
+    """Put the words around a drawing that belong to it (the labels of axes, a legend) into its figure; the lines left.
+
+    They are short, no larger than the text around, close to the drawing, and not part of a paragraph.
+    """
+    drawn = [f for f in found if not f.images]
+    if not drawn:
+        return list(lines)
+    left = list(lines)
+    for figure in drawn:
+        for _ in range(3):
+            x0, y0, x1, y1 = figure.box
+            near = [
+                g
+                for g in left
+                if len(g.text) <= 28
+                and g.x1 > x0 - 22
+                and g.x0 < x1 + 22
+                and g.y1 > y0 - 15
+                and g.y0 < y1 + 12
+                and not refuse(g.text)
+                and not in_paragraph(g, left)
+            ]
+            if not near:
+                break
+            gone = {id(g) for g in near}
+            left = [g for g in left if id(g) not in gone]
+            figure.spans = [*figure.spans, *(s for g in near for s in g.spans)]
+            figure.box = around([figure.box, *((g.x0, g.y0, g.x1, g.y1) for g in near)])
+    return left
+
+
+def in_paragraph(line: Line, lines: Sequence[Line]) -> bool:
+    """Whether a long line of the same left edge stands right above or below."""
+    return any(
+        len(o.text) > 40 and abs(o.x0 - line.x0) < 14 and 0 < abs(o.base - line.base) < 1.7 * line.size for o in lines
+    )
 
 
 def take_plain(found: list[Figure], rest: list[Drawing]) -> list[Figure]:

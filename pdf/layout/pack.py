@@ -205,6 +205,9 @@ def style_of(spans: Sequence[Span]) -> Style:
     main = max(weights, key=lambda k: (weights[k], k.size))
     if len(weights) == 1:
         return main
+    if main.size < 12 and all(c.isupper() for s in spans for c in s.text if c.isalpha()):
+        # small capitals: the size is that of the capitals
+        main = max((k for k in weights if k.size <= 1.4 * main.size), key=lambda k: k.size)
     total = sum(weights.values())
     heavy = sum(n for k, n in weights.items() if k.bold)
     slanted = sum(n for k, n in weights.items() if k.italic)

@@ -78,7 +78,51 @@ def ruled(grid: Grid, spans: Sequence[Span], widgets: Sequence[Box] = ()) -> Tab
     if biggest > 0.75 * count and biggest > 400:
         return None  # a box around prose
     order = min(s.order for group in held.values() for s in group)
-    return prune(Table(grid.box, grid.rows, grid.columns, cells, grid.items, True, order, 0.95))
+    table = prune(Table(grid.box, grid.rows, grid.columns, cells, grid.items, True, order, 0.95))
+    return split_rows(table) if table is not None else None
+
+
+def split_rows(table: Table) -> Table:
+    """Rows that no line parts: where the cells of a row hold lines on the same baselines all along, each is a row."""
+    out: list[TableCell] = []
+    shift = 0
+    for r in range(table.rows):
+        mine = [c for c in table.cells if c.row == r]
+        held = [c for c in mine if c.lines]
+        bases = baselines(held) if all(c.rows == 1 for c in mine) and len(held) >= 3 else []
+        spanned = any(c.row < r < c.row + c.rows for c in table.cells)
+        if len(bases) < 2 or spanned:
+            for c in mine:
+                c.row += shift
+                out.append(c)
+            continue
+        for c in mine:
+            for k, base in enumerate(bases):
+                lines = [g for g in c.lines if nearest_base(bases, g.base) == base]
+                out.append(TableCell(r + shift + k, c.column, 1, c.columns, lines))
+        shift += len(bases) - 1
+    table.cells = out
+    table.rows += shift
+    return table
+
+
+def baselines(cells: Sequence[TableCell]) -> list[float]:
+    """The baselines most of a row's cells have in common, from the top; empty when the cells wrap each for itself."""
+    longest = max(cells, key=lambda c: len(c.lines))
+    bases = [g.base for g in longest.lines]
+    if len(bases) < 2 or len({round(b) for b in bases}) < len(bases):
+        return []
+    shared = 0
+    for c in cells:
+        theirs = [g.base for g in c.lines]
+        shared += len(theirs) == len(bases) and all(abs(a - b) < 2 for a, b in zip(theirs, bases, strict=True))
+    figures = sum(1 for c in cells for g in c.lines if numeric(g.text))
+    total = sum(len(c.lines) for c in cells)
+    return bases if shared >= 0.8 * len(cells) and figures >= 0.4 * total else []
+
+
+def nearest_base(bases: Sequence[float], base: float) -> float:
+    return min(bases, key=lambda b: abs(b - base))
 
 
 def prune(table: Table) -> Table | None:
@@ -207,11 +251,15 @@ def fit(rows: Sequence[Row], rules: Sequence[tuple[float, float, float]]) -> Tab
         for a, b in pairwise(rows)
     ]
     by_rules = sum(parted) >= 3 and sum(parted) >= 0.3 * len(parted)
+    steps = [a.base - b.base for a, b in pairwise(rows)]
+    tight = min(steps, default=0.0)
+    airy = sum(1 for s in steps if s > 1.22 * tight) >= max(2, 0.3 * len(steps))
     for i, (row, cells) in enumerate(zip(rows, placed, strict=True)):
         first = min(c[0] for c in cells)
         close = bool(bases) and bases[-1] - row.base < 1.3 * row.size
         ruled_off = i > 0 and parted[i - 1]
-        goes_on = (i > 0 and not ruled_off) if by_rules else close and not ruled_off and first > 0
+        wraps = first > 0 or (airy and i > 0 and steps[i - 1] < 1.12 * tight)
+        goes_on = (i > 0 and not ruled_off) if by_rules else close and not ruled_off and wraps
         if merged and goes_on and (by_rules or len(cells) < columns):
             merged[-1].extend(cells)
         else:

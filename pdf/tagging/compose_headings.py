@@ -31,6 +31,7 @@ def headings(entries: Sequence[Entry], body: Style) -> dict[int, int]:
     local = bodies(entries, body)
     weights = {e.key: weigh(entries, i, local.get(e.page, body)) for i, e in enumerate(entries)}
     found = [e for e in entries if weights[e.key] >= ENOUGH]
+    found = without_items(found, entries)
     found = consistent(found, entries)
     found = without_runs(found, local, body)
     found, cover = front(found, entries)
@@ -131,7 +132,7 @@ def weigh(entries: Sequence[Entry], i: int, body: Style) -> float:
     elif last == ":":
         weight -= 0.8
     if not (text[0].isupper() or text[0].isdigit() or not text[0].isalpha()) and text[0].lower() != text[0].upper():
-        weight -= 1.0
+        weight -= 0.4 if style.bold and not body.bold else 1.0
     if after.role in ("P", "Table", "Figure", "Note"):
         weight += 0.2
     if int(block.attrs.get("cells", 1)) > 2:
@@ -150,6 +151,25 @@ def linked(block: Block) -> bool:
     return any(p.kind == "link" and len(p.text) > 0.5 * len(block.text) for p in block.pieces)
 
 
+def without_items(found: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
+    """Without numbered blocks whose neighbours in the series are plain items: those are items that begin in bold."""
+    chosen = {e.key for e in found}
+    series: dict[tuple[str, str], list[tuple[Entry, int]]] = {}
+    for entry in entries:
+        label = labels.find(entry.block.label) if entry.block.label and entry.block.role == "P" else None
+        if label is None or label.kind in ("bullet", "dash", "deep"):
+            continue
+        line = series.setdefault((label.kind, label.form), [])
+        for before, value in reversed(line[-6:]):
+            near = entry.key - before.key <= 12 and abs(before.block.box[0] - entry.block.box[0]) < 3
+            if near and value == label.value - 1 and (before.key in chosen) != (entry.key in chosen):
+                chosen.discard(before.key)
+                chosen.discard(entry.key)
+                break
+        line.append((entry, label.value))
+    return [e for e in found if e.key in chosen]
+
+
 def consistent(found: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
     """Without looks that most of the time are running text: a heading's look is kept for headings."""
     chosen = {e.key for e in found}
@@ -157,7 +177,7 @@ def consistent(found: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
     no: dict[tuple[Look, str], int] = {}
 
     def manner(block: Block) -> tuple[Look, str]:
-        return look(block), block.style.colour if block.style else ""
+        return look(block), (block.style.colour if block.style else "") + ("caps" if caps(block.text) else "")
 
     for entry in entries:
         block = entry.block
@@ -276,7 +296,7 @@ def ranks(looks: Mapping[Look, Sequence[Entry]], depths: Mapping[Look, int], abs
         depth = min((depths[k] for k in group if k in depths), default=0)
         if depth:
             if base is None:
-                base = 0 if absolute and depth == 1 else max(level + 1 - depth, 0)
+                base = 0 if absolute and depth == 1 and level <= 1 else max(level + 1 - depth, 0)
             level = max(base + depth, 1)
         else:
             level += 1

@@ -36,22 +36,19 @@ class List:
 
 def lists(entries: Sequence[Entry], levels: Mapping[int, int]) -> dict[int, List]:
     """Key of each entry that is in a list → the outermost list."""
-    out: dict[int, List] = {}
+    tops: list[List] = []
     stack: list[List] = []
 
     def close() -> None:
         if stack:
-            top = stack[0]
-            if real(top):
-                for key in top.members:
-                    out[key] = top
+            tops.append(stack[0])
         stack.clear()
 
     for at, entry in enumerate(entries):
         block = entry.block
         label = labels.find(block.label) if block.label and block.role == "P" and entry.key not in levels else None
         if label is None:
-            if stack and belongs(entries, at, stack, levels):
+            if stack and (belongs(entries, at, stack, levels) or between(entries, at, stack, levels)):
                 target = holder(stack, block.box[0])
                 target.items[-1].more.append(entry)
                 stack[0].members.add(entry.key)
@@ -90,7 +87,36 @@ def lists(entries: Sequence[Entry], levels: Mapping[int, int]) -> dict[int, List
         close()
         stack.append(List(label, x, [ListItem(entry)], {entry.key}))
     close()
+    out: dict[int, List] = {}
+    for i, top in enumerate(tops):
+        if real(top) or (i and goes_on(tops[i - 1], top)) or (i + 1 < len(tops) and goes_on(top, tops[i + 1])):
+            for key in top.members:
+                out[key] = top
     return out
+
+
+def goes_on(before: List, after: List) -> bool:
+    """Whether a series is taken up again after something else: 1. (a picture) 2."""
+    apart = after.items[0].entry.key - before.items[-1].entry.key
+    return apart <= 12 and labels.follows(before.last, after.label) and abs(before.x - after.x) < 4
+
+
+def between(entries: Sequence[Entry], at: int, stack: Sequence[List], levels: Mapping[int, int]) -> bool:
+    """Whether a picture or an indented block stands between two items of a series, and so inside the first of them."""
+    block = entries[at].block
+    if block.role not in ("Figure", "P") or entries[at].key in levels or "turn" in block.attrs:
+        return False
+    if block.role == "P" and block.box[0] < stack[-1].x + 2:
+        return False
+    for entry in entries[at + 1 : at + 4]:
+        if entry.key in levels or entry.block.role not in ("Figure", "P"):
+            return False
+        label = labels.find(entry.block.label) if entry.block.label else None
+        if label is not None:
+            return label.kind not in ("bullet", "dash") and any(
+                labels.follows(level.last, label) and abs(level.x - entry.block.box[0]) < 4 for level in stack
+            )
+    return False
 
 
 def first(label: Label) -> bool:
