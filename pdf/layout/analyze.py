@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pdf.layout import tables as tabular
-from pdf.layout.blocks import rows_of
+from pdf.layout.blocks import Row, rows_of
 from pdf.layout.captions import captions, kind
 from pdf.layout.content import PageContent
 from pdf.layout.figures import Figure, around, figures, grow
@@ -86,33 +86,36 @@ def no_label(text: str) -> bool:
 
 def column(region: list[Line | Box], frame: Frame, packer: Packer) -> list[Block]:
     """The blocks of one region: stretches of lines between tables and figures."""
-    out: list[Block] = []
-    stretch: list[Line] = []
     span = (min(a.x0 for a in region), max(a.x1 for a in region))
-
-    def flush() -> None:
-        if stretch:
-            out.extend(text(rows_of(stretch)))
-            stretch.clear()
-
-    def text(rows: list) -> list[Block]:  # type: ignore[type-arg]
-        made: list[Block] = []
-        at = 0
-        for first, last, table in tabular.aligned(rows, frame.bands(span)):
-            made.extend(packer.paragraphs(rows[at:first], span))
-            tabular.headers(table)
-            made.append(packer.table(table, span))
-            at = last
-        made.extend(packer.paragraphs(rows[at:], span))
-        return made
-
+    things: list[list[Row] | Table | Figure] = []
     for atom in region:
-        if isinstance(atom, Line):
-            stretch.append(atom)
+        if isinstance(atom, Box):
+            things.append(atom.thing)
+        elif things and isinstance(things[-1], list):
+            things[-1].append(atom)  # type: ignore[arg-type]
+        else:
+            things.append([atom])  # type: ignore[list-item]
+    parts: list[list[Row] | Table | Figure] = []
+    known = [t for t in things if isinstance(t, Table)]
+    for thing in things:
+        if not isinstance(thing, list):
+            parts.append(thing)
             continue
-        flush()
-        out.append(packer.table(atom.thing, span) if isinstance(atom.thing, Table) else packer.figure(atom.thing, span))
-    flush()
+        rows = rows_of(thing)  # type: ignore[arg-type]
+        at = 0
+        for first, last, table in tabular.aligned(rows, frame.bands(span), known):
+            parts.extend((rows[at:first], table))
+            at = last
+        parts.append(rows[at:])
+    out: list[Block] = []
+    for part in tabular.joined([p for p in parts if not isinstance(p, list) or p]):
+        if isinstance(part, Table):
+            tabular.headers(part)
+            out.append(packer.table(part, span))
+        elif isinstance(part, Figure):
+            out.append(packer.figure(part, span))
+        else:
+            out.extend(packer.paragraphs(part, span))
     return out
 
 
@@ -124,7 +127,6 @@ def ruled_tables(frame: Frame, spans: list[Span]) -> tuple[list[Table], set[int]
             continue
         table = tabular.ruled(grid, [s for s in spans if within(s, grid.box)], frame.widgets)
         if table is not None:
-            tabular.headers(table)
             out.append(table)
     taken = {s.item for t in out for c in t.cells for g in c.lines for s in g.spans}
     return out, taken

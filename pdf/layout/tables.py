@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TypeVar
 
 from pdf.layout.blocks import Row
 from pdf.layout.grid import Cell, Grid
@@ -40,6 +41,15 @@ class Table:
     order: int = 0
     confidence: float = 0.9
     shaded: frozenset[int] = frozenset()
+
+    @property
+    def starts(self) -> list[float]:
+        """Where the text of each column begins, points."""
+        out = []
+        for c in range(self.columns):
+            xs = sorted(g.x0 for cell in self.cells if cell.column == c and cell.columns == 1 for g in cell.lines)
+            out.append(xs[len(xs) // 2] if xs else -1.0)
+        return out
 
 
 def ruled(grid: Grid, spans: Sequence[Span], widgets: Sequence[Box] = ()) -> Table | None:
@@ -169,11 +179,46 @@ class Locator:
         return None
 
 
-def aligned(rows: Sequence[Row], rules: Sequence[tuple[float, float, float]]) -> list[tuple[int, int, Table]]:
+T = TypeVar("T")
+
+
+def joined(parts: Sequence[T | Table]) -> list[T | Table]:
+    """Parts of a column with tables that follow each other closely on the same columns made one."""
+    out: list[T | Table] = []
+    for part in parts:
+        before = out[-1] if out else None
+        if isinstance(part, Table) and isinstance(before, Table) and same(before, part):
+            for c in part.cells:
+                c.row += before.rows
+            before.cells.extend(part.cells)
+            before.rows += part.rows
+            a, b = before.box, part.box
+            before.box = (min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3]))
+            before.items += part.items
+            continue
+        out.append(part)
+    return out
+
+
+def same(a: Table, b: Table) -> bool:
+    """Whether one table goes on with the other: as many columns, beginning at the same places, close below."""
+    if a.columns != b.columns or (a.ruled and b.ruled) or a.box[1] - b.box[3] > 24:
+        return False
+    return alike(a.starts, b.starts)
+
+
+def alike(a: Sequence[float], b: Sequence[float]) -> bool:
+    known = [(x, y) for x, y in zip(a, b, strict=True) if x >= 0 and y >= 0]
+    return len(known) >= 2 and sum(1 for x, y in known if abs(x - y) < 4) >= 0.7 * len(known)
+
+
+def aligned(
+    rows: Sequence[Row], rules: Sequence[tuple[float, float, float]], known: Sequence[Table] = ()
+) -> list[tuple[int, int, Table]]:
     """Tables among the rows of one column that nothing frames: (first row, last row + 1, table).
 
     `rules` are horizontal lines (y, x0, x1) in the column: they are evidence for a table of two columns, which without
-    them might as well be labels and their texts.
+    them might as well be labels and their texts. `known` are the column's other tables, which these rows may continue.
     """
     out: list[tuple[int, int, Table]] = []
     i = 0
@@ -196,11 +241,11 @@ def aligned(rows: Sequence[Row], rules: Sequence[tuple[float, float, float]]) ->
                     break
             end += 1
         found = None
-        if last - i >= 2:
+        if last - i >= 2 or (known and last > i):
             stop = last + 1
             while stop < len(rows) and stop - last <= 2 and continues(rows, i, last, stop):
                 stop += 1
-            found = fit(rows[i:stop], rules)
+            found = fit(rows[i:stop], rules, [t for t in known if -6 < t.box[1] - rows[i].y1 < 24])
             if found is not None:
                 out.append((i, stop, found))
                 i = stop
@@ -218,16 +263,16 @@ def continues(rows: Sequence[Row], first: int, last: int, at: int) -> bool:
     """Whether a row of one segment after the last row of cells is the rest of a cell (not under the first column)."""
     row, before = rows[at], rows[at - 1]
     starts = sorted({round(g.x0) for r in rows[first : last + 1] for g in r.lines[1:]})
-    return (
-        len(row.lines) == 1
-        and before.base - row.base < 1.35 * row.size
-        and any(abs(row.x0 - x) < 2 for x in starts)
-        and row.x0 > rows[first].x0 + 2 * row.size
-    )
+    close = len(row.lines) == 1 and before.base - row.base < 1.35 * row.size
+    under = any(abs(row.x0 - x) < 2 for x in starts) and row.x0 > rows[first].x0 + 2 * row.size
+    # the rest of a first cell is narrow, and nothing follows closely
+    after = rows[at + 1] if at + 1 < len(rows) else None
+    narrow = abs(row.x0 - rows[first].x0) < 2 and bool(starts) and row.x1 < starts[0] - 3
+    return close and (under or (narrow and (after is None or row.base - after.base > 1.6 * row.size)))
 
 
-def fit(rows: Sequence[Row], rules: Sequence[tuple[float, float, float]]) -> Table | None:
-    """The table that rows of segments make, or None."""
+def fit(rows: Sequence[Row], rules: Sequence[tuple[float, float, float]], above: Sequence[Table] = ()) -> Table | None:
+    """The table that rows of segments make, or None. `above`: a table right above that they may go on with."""
     separators = gaps(rows)
     columns = len(separators) + 1
     if columns < 2:
@@ -265,7 +310,9 @@ def fit(rows: Sequence[Row], rules: Sequence[tuple[float, float, float]]) -> Tab
         else:
             merged.append(list(cells))
         bases.append(row.base)
-    if len(merged) < 3 and not (lined >= 2 and len(merged) >= 2):
+    begins = [min((g.x0 for cells in merged for a, b, g in cells if a == b == c), default=-1.0) for c in range(columns)]
+    goes_with = any(t.columns == columns and alike(t.starts, begins) for t in above)
+    if len(merged) < 3 and not (lined >= 2 and len(merged) >= 2) and not goes_with:
         return None
     filled = [sum(1 for cells in merged if any(a <= c <= b for a, b, _ in cells)) for c in range(columns)]
     if min(filled) < 0.4 * len(merged):
@@ -275,9 +322,9 @@ def fit(rows: Sequence[Row], rules: Sequence[tuple[float, float, float]]) -> Tab
         return None
     texts = [line.text for cells in merged for _, _, line in cells]
     mean = sum(len(t) for t in texts) / len(texts)
-    if columns == 2 and lined < 3:
+    if columns == 2 and lined < 3 and not goes_with:
         return None
-    if columns >= 3 and lined < 2 and (mean > 28 or len(merged) < 4):
+    if columns >= 3 and lined < 2 and not goes_with and (mean > 28 or len(merged) < 4):
         return None
     if not straight(merged, columns):
         return None

@@ -257,31 +257,37 @@ def levels(found: Sequence[Entry], absolute: bool, cover: bool) -> dict[int, int
     looks: dict[Look, list[Entry]] = {}
     for entry in found:
         looks.setdefault(look(entry.block), []).append(entry)
-    depths: dict[Look, int] = {}
+    depths: dict[Look, tuple[int, int]] = {}
     for one, mine in looks.items():
         numbers = [d for d in (numbering(e.block) for e in mine) if d]
         if len(numbers) >= 2 and len(numbers) >= 0.4 * len(mine):
-            depths[one] = max(set(numbers), key=lambda d: (numbers.count(d), -d))
+            depths[one] = (min(numbers), max(numbers))
     title = look(found[0].block)
     apart = absolute and cover and all(e.page == found[0].page for e in looks[title])
-    rank = ranks({k: v for k, v in looks.items() if not apart or k != title}, depths, absolute)
+    rank, base, counted = ranks({k: v for k, v in looks.items() if not apart or k != title}, depths, absolute)
     if apart:
         rank[title] = 1
-    base = min((rank[k] - depths[k] for k in depths), default=None)
     out: dict[int, int] = {}
     before = 0
     for entry in found:
-        wanted = rank[look(entry.block)]
+        one = look(entry.block)
+        wanted = rank[one]
         depth = numbering(entry.block)
-        if base is not None and (depth >= 2 or (depth and look(entry.block) in depths)):
+        if depth and counted and (one in counted or depth >= 2):
             wanted = max(1, base + depth)
         wanted = max(1, min(wanted, before + 1, 6))
         out[entry.key] = before = wanted
     return out
 
 
-def ranks(looks: Mapping[Look, Sequence[Entry]], depths: Mapping[Look, int], absolute: bool) -> dict[Look, int]:
-    """The level of each look: larger before smaller, bold before light; numbered looks keep the distance of their depths."""
+def ranks(
+    looks: Mapping[Look, Sequence[Entry]], depths: Mapping[Look, tuple[int, int]], absolute: bool
+) -> tuple[dict[Look, int], int, set[Look]]:
+    """The level of each look: larger before smaller, bold before light; numbered looks keep the distance of their depths.
+
+    Returns the levels, what is added to a number's depth, and the looks of the document's own numbering (a smaller look
+    that counts from 1 again is another series).
+    """
     groups: list[list[Look]] = []
     for one in sorted(looks, key=lambda k: (-k.size, not k.bold, k.italic)):
         same = groups and groups[-1][0].size - one.size < 0.6 and groups[-1][0].bold == one.bold
@@ -290,16 +296,20 @@ def ranks(looks: Mapping[Look, Sequence[Entry]], depths: Mapping[Look, int], abs
         else:
             groups.append([one])
     rank: dict[Look, int] = {}
-    level = 0
-    base: int | None = None
+    counted: set[Look] = set()
+    level = base = deepest = 0
     for group in groups:
-        depth = min((depths[k] for k in group if k in depths), default=0)
-        if depth:
-            if base is None:
-                base = 0 if absolute and depth == 1 and level <= 1 else max(level + 1 - depth, 0)
-            level = max(base + depth, 1)
+        known = [depths[k] for k in group if k in depths]
+        least = min((low for low, _ in known), default=0)
+        if known and least > deepest:
+            if not counted:
+                base = 0 if absolute and least == 1 and level <= 1 else max(level + 1 - least, 0)
+            counted.update(k for k in group if k in depths)
+            deepest = max(high for _, high in known)
+            first, level = base + least, base + deepest
         else:
             level += 1
+            first = level
         for one in group:
-            rank[one] = min(level, 6)
-    return rank
+            rank[one] = max(1, min(first, 6))
+    return rank, base, counted
