@@ -14,8 +14,8 @@ from pdf.save import save
 
 @dataclass(frozen=True)
 class Base:
-    """The base file: `sha256` and `size` (bytes) of what was written; `pixel_changes_reason` says why its pages may look
-    different from the source, None when they do not; `text_changes_reason` likewise for the extracted text."""
+    """The base file: `sha256` and `size` (bytes) of what was written. `pixel_changes_reason` says why its pages may
+    look different from the source, None when they do not; `text_changes_reason` likewise for the extracted text."""
 
     optimization: Optimization
     fonts: FontRepair

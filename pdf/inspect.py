@@ -175,7 +175,7 @@ def _facts(pdf: pikepdf.Pdf, size: int, digest: str) -> Inspection:
     info = _info(pdf)
     metadata = _metadata_title(pdf)
     mark = root.get("/MarkInfo")
-    marked = isinstance(mark, pikepdf.Dictionary) and mark.get("/Marked") is True
+    marked = isinstance(mark, pikepdf.Dictionary) and is_true(mark.get("/Marked"))
     tree = root.get("/StructTreeRoot")
     return Inspection(
         size_bytes=size,
@@ -227,7 +227,7 @@ def _dynamic(pdf: pikepdf.Pdf, root: pikepdf.Object, acroform: pikepdf.Object) -
     table 28), or the XFA says that rendering is required, and there is no AcroForm field to fall back on."""
     fields = acroform.get("/Fields")
     fallback = isinstance(fields, pikepdf.Array) and len(fields) > 0 and len(pdf.pages) > 0
-    if root.get("/NeedsRendering") is True:
+    if is_true(root.get("/NeedsRendering")):
         return True
     return not fallback and b"<dynamicRender>required" in _xfa_packet(acroform.get("/XFA"), "config")
 
@@ -237,7 +237,7 @@ def _xfa_packet(xfa: pikepdf.Object | None, name: str) -> bytes:
     if isinstance(xfa, pikepdf.Stream):
         parts = [xfa]
     elif isinstance(xfa, pikepdf.Array):
-        listed = list(xfa)  # type: ignore[call-overload]
+        listed = list(xfa)
         parts = [b for a, b in zip(listed[::2], listed[1::2], strict=False) if str(a) == name]
     for part in parts:
         if isinstance(part, pikepdf.Stream):
@@ -272,7 +272,7 @@ def _content_lost(page: pikepdf.Object) -> str:
     contents = page.get("/Contents")
     if contents is None:
         return ""
-    parts = list(contents) if isinstance(contents, pikepdf.Array) else [contents]  # type: ignore[call-overload]
+    parts = list(contents) if isinstance(contents, pikepdf.Array) else [contents]
     for part in parts:
         if not isinstance(part, pikepdf.Stream):
             return "it is missing"
@@ -288,7 +288,7 @@ def number_list(value: object, count: int) -> list[float] | None:
     if not isinstance(value, pikepdf.Array) or len(value) != count:
         return None
     try:
-        return [float(v) for v in value]  # type: ignore[attr-defined]
+        return [float(v) for v in value]
     except (TypeError, ValueError):
         return None
 
@@ -325,9 +325,9 @@ def _size(page: pikepdf.Object) -> tuple[float, float]:
 def signatures(root: pikepdf.Object, fields: list[pikepdf.Object]) -> tuple[bool, bool]:
     """(a person's or an author's signature, Adobe's usage rights), `fields` as of `walk_fields`. ISO 32000-1 12.8."""
     permissions = root.get("/Perms")
-    has = isinstance(permissions, pikepdf.Dictionary)
-    rights = has and ("/UR3" in permissions or "/UR" in permissions)
-    signed = has and "/DocMDP" in permissions
+    granted = permissions if isinstance(permissions, pikepdf.Dictionary) else pikepdf.Dictionary()
+    rights = "/UR3" in granted or "/UR" in granted
+    signed = "/DocMDP" in granted
     if not signed:
         signed = any(
             field.get("/FT") == pikepdf.Name.Sig and isinstance(field.get("/V"), pikepdf.Dictionary) for field in fields
@@ -338,7 +338,7 @@ def signatures(root: pikepdf.Object, fields: list[pikepdf.Object]) -> tuple[bool
 def walk_fields(acroform: pikepdf.Object, limit: int = 100_000) -> list[pikepdf.Object]:
     """Every node of the field tree, each once, whatever loops it has."""
     fields = acroform.get("/Fields")
-    todo = list(fields) if isinstance(fields, pikepdf.Array) else []  # type: ignore[call-overload]
+    todo = list(fields) if isinstance(fields, pikepdf.Array) else []
     todo.reverse()
     seen: set[tuple[int, int]] = set()
     out: list[pikepdf.Object] = []
@@ -353,7 +353,7 @@ def walk_fields(acroform: pikepdf.Object, limit: int = 100_000) -> list[pikepdf.
         out.append(field)
         kids = field.get("/Kids")
         if isinstance(kids, pikepdf.Array):
-            todo.extend(reversed(list(kids)))  # type: ignore[call-overload]
+            todo.extend(reversed(list(kids)))
     return out
 
 
@@ -370,6 +370,11 @@ def _attachments(pdf: pikepdf.Pdf) -> int:
         return len(pdf.attachments)
     except (pikepdf.PdfError, ValueError, RuntimeError):
         return 0
+
+
+def is_true(value: object) -> bool:
+    """Whether an entry is the boolean true (pikepdf gives those as Python's)."""
+    return value is True
 
 
 def text_of(value: object) -> str:

@@ -91,7 +91,7 @@ def _form_text(
 def _page_size(page: pikepdf.Object) -> tuple[float, float]:
     box = inherited(page, "/MediaBox")
     try:
-        x0, y0, x1, y1 = (float(v) for v in box) if box is not None else (0, 0, 612, 792)  # type: ignore[attr-defined]
+        x0, y0, x1, y1 = (float(v) for v in box) if box is not None else (0, 0, 612, 792)
     except (TypeError, ValueError):
         return 612.0, 792.0
     return abs(x1 - x0) or 612.0, abs(y1 - y0) or 792.0
@@ -130,10 +130,10 @@ def _covered(data: bytes, resources: pikepdf.Object, matrix: _Matrix, depth: int
 def _form_matrix(form: pikepdf.Object, outer: _Matrix) -> _Matrix:
     own = form.get("/Matrix")
     try:
-        numbers = tuple(float(v) for v in own) if own is not None else ()  # type: ignore[attr-defined]
+        numbers = tuple(float(v) for v in own) if own is not None else ()
     except (TypeError, ValueError):
         numbers = ()
-    return _multiply(numbers, outer) if len(numbers) == 6 else outer  # type: ignore[arg-type]
+    return _multiply(numbers, outer) if len(numbers) == 6 else outer
 
 
 def _numbers(operands: bytes) -> _Matrix:

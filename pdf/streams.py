@@ -35,7 +35,7 @@ def read(stream: pikepdf.Object) -> bytes:
 
 
 def _bounded(stream: pikepdf.Object, chosen: pikepdf.Object) -> bytes:
-    names = list(chosen) if isinstance(chosen, pikepdf.Array) else [chosen]  # type: ignore[call-overload]
+    names = list(chosen) if isinstance(chosen, pikepdf.Array) else [chosen]
     if names != [pikepdf.Name.FlateDecode] or "/DecodeParms" in stream:
         data = bytes(stream.read_bytes())
         if len(data) > MAX_BYTES:
@@ -68,5 +68,5 @@ def content(page: pikepdf.Page) -> bytes:
     """The content of a page as one stream; parts are joined by a space (ISO 32000-1 table 30)."""
     contents = page.obj.get("/Contents")
     if isinstance(contents, pikepdf.Array):
-        return b" ".join([decoded(part) for part in contents])  # type: ignore[attr-defined]
+        return b" ".join([decoded(part) for part in contents])
     return decoded(contents)

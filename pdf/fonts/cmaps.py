@@ -200,7 +200,7 @@ def predefined(name: str) -> CMap | None:
     """A predefined CMap by name (ISO 32000-1 table 118), with those it uses; None for one that is not known."""
     if name in ("Identity-H", "Identity-V"):
         return CMap(IDENTITY.spaces, IDENTITY.ranges, {}, int(name.endswith("V")))
-    data = _resource(name)
+    data = resource(name)
     if data is None:
         return None
     cmap = parse(data)
@@ -222,7 +222,7 @@ def collection_texts(registry: str, ordering: str) -> dict[int, str]:
     """CID → Unicode text of one of Adobe's character collections; empty for others."""
     if registry != "Adobe" or ordering not in ("Japan1", "GB1", "CNS1", "Korea1", "KR"):
         return {}
-    data = _resource(f"Adobe-{ordering}-UCS2")
+    data = resource(f"Adobe-{ordering}-UCS2")
     if data is None:
         return {}
     return {code: text for (code, _), text in parse(data).texts.items() if text}
@@ -231,7 +231,7 @@ def collection_texts(registry: str, ordering: str) -> dict[int, str]:
 @functools.cache
 def collection_of(name: str) -> tuple[str, str, int] | None:
     """(registry, ordering, supplement) of a predefined CMap."""
-    data = _resource(name)
+    data = resource(name)
     if data is None:
         return None
     registry = re.search(rb"/Registry\s*\(([^)]*)\)", data)
@@ -252,7 +252,7 @@ def _archive() -> zipfile.ZipFile | None:
 
 
 @functools.cache
-def _resource(name: str) -> bytes | None:
+def resource(name: str) -> bytes | None:
     if not re.fullmatch(r"[A-Za-z0-9-]{1,40}", name):
         return None
     archive = _archive()

@@ -11,6 +11,9 @@ import unicodedata
 
 #: Names that fonts use and the Adobe Glyph List lacks: TeX's mathematics, old PostScript variants.
 _MORE_NAMES = {
+    "registerserif": "\u00ae", "copyrightserif": "\u00a9", "trademarkserif": "\u2122", "registersans": "\u00ae",
+    "copyrightsans": "\u00a9", "trademarksans": "\u2122", "radicalex": "\u203e", "arrowhorizex": "\u23af",
+    "integralex": "\u23ae", "integraltp": "\u2320", "integralbt": "\u2321", "intercal": "\u22ba",
     "nbspace": "\u00a0", "sfthyphen": "\u00ad", "dotlessj": "\u0237", "Dbar": "\u0110", "ffsl": "ff",
     "negationslash": "\u0338", "mapsto": "\u21a6", "mapsfrom": "\u21a4", "visiblespace": "\u2423",
     "suppress": "\u0337", "asteriskmath": "\u2217", "periodcentered": "\u00b7", "diamondmath": "\u22c4",
@@ -61,9 +64,11 @@ _MORE_NAMES = {
 
 _VARIANT = re.compile(
     r"\.(?:alt|sc|smcp|c2sc|oldstyle|osf|onum|lf|lnum|tnum|pnum|taboldstyle|fitted|swash|sup|inf|ss\d\d|init|medi|fina|isol|liga|dlig|case|\d+|[a-z]{1,4}\d*)$"
-)  # noqa: E501
+)
 _UNI = re.compile(r"^(?:uni|UNI)((?:[0-9A-Fa-f]{4})+)$")
 _U = re.compile(r"^[uU]\+?([0-9A-Fa-f]{4,6})$")
+#: TeX's delimiters in their sizes: parenleftbigg, radicalBig …
+_SIZED = re.compile(r"^([a-z]+?)(?:big|Big|bigg|Bigg)$")
 _TRAILING = re.compile(r"^([A-Za-z]+?)(?:small|oldstyle|superior|inferior)$")
 #: U+0000, U+FEFF and U+FFFE are no characters for ISO 14289-1 7.21.7; lone surrogates are none for anybody.
 _FORBIDDEN = re.compile("[\x00\ufeff\ufffe\uffff\ud800-\udfff]")
@@ -101,7 +106,7 @@ def text_of_name(name: str) -> str | None:
     if name in (".notdef", ""):
         return None
     table = glyph_list()
-    found = table.get(name) or _MORE_NAMES.get(name)
+    found = _MORE_NAMES.get(name) or table.get(name)
     if found:
         return found
     if (match := _UNI.match(name)) is not None:
@@ -116,6 +121,8 @@ def text_of_name(name: str) -> str | None:
             return "".join(part or "" for part in parts)
     if (match := _VARIANT.search(name)) is not None and match.start() > 0:
         return text_of_name(name[: match.start()])
+    if (match := _SIZED.match(name)) is not None:
+        return text_of_name(match[1])
     if (match := _TRAILING.match(name)) is not None and len(match[1]) >= 1:
         base = text_of_name(match[1]) or text_of_name(match[1].lower())
         if base:
@@ -139,6 +146,9 @@ def standard() -> dict[int, str]:
     return {code: name for code, name in enumerate(StandardEncoding) if name != ".notdef"}
 
 
+_SUPERIORS = {"\u00b9": "onesuperior", "\u00b2": "twosuperior", "\u00b3": "threesuperior"}
+
+
 @functools.cache
 def win_ansi() -> dict[int, str]:
     """WinAnsiEncoding: code → glyph name. Codes above 0o40 that cp1252 lacks are bullets (ISO 32000-1 annex D.2)."""
@@ -148,7 +158,7 @@ def win_ansi() -> dict[int, str]:
             char = bytes([code]).decode("cp1252")
         except UnicodeDecodeError:
             char = "\u2022"
-        table[code] = name_of_text(char) or "bullet"
+        table[code] = name_of_text(char) or _SUPERIORS.get(char, "bullet")
     table |= {127: "bullet", 160: "space", 173: "hyphen", 39: "quotesingle", 96: "grave", 181: "mu"}
     table[183] = "periodcentered"
     return table

@@ -39,7 +39,7 @@ class Style:
 
 _URW = "opentype/urw-base35"
 #: family → (directory, regular, bold, italic, bold italic, Debian package)
-_FAMILIES: dict[str, tuple[str, str, str, str, str, str]] = {
+_FAMILIES: dict[str, tuple[str, ...]] = {
     "sans": (_URW, "NimbusSans-Regular.otf", "NimbusSans-Bold.otf", "NimbusSans-Italic.otf",
              "NimbusSans-BoldItalic.otf", "fonts-urw-base35"),
     "serif": (_URW, "NimbusRoman-Regular.otf", "NimbusRoman-Bold.otf", "NimbusRoman-Italic.otf",

@@ -4,35 +4,48 @@ from __future__ import annotations
 
 import pikepdf
 
-from pdf.fonts import encodings
+from pdf.fonts.composite import CompositeFont, embed_composite, repair_encoding
 from pdf.fonts.embed import embed_simple
 from pdf.fonts.model import FontRepair
 from pdf.fonts.session import Session
 from pdf.fonts.simple import SimpleFont
+from pdf.fonts.type3 import Type3Font
+from pdf.fonts.unicode import AnyFont, complete, needs_of
 from pdf.fonts.usage import FontUse, used_fonts
 
 
 def repair_fonts(pdf: pikepdf.Pdf) -> FontRepair:
-    """Mend the fonts of an open document in place."""
+    """Mend the fonts of an open document in place: ISO 14289-1 7.21, as far as the file and this machine allow."""
     uses = used_fonts(pdf)
     session = Session(pdf)
-    for use in uses:
-        _drop_glyph_lists(use, session)
-        subtype = use.font.get("/Subtype")
-        if subtype == pikepdf.Name.Type0:
-            continue
-        if subtype == pikepdf.Name.Type3:
-            continue
-        repair_simple(SimpleFont(use), session)
+    fonts = [_font(use) for use in uses]
+    needs = [needs_of(font) for font in fonts]
+    complete(needs, fonts, session)
+    for font in fonts:
+        _drop_glyph_lists(font.use, session)
+        if isinstance(font, SimpleFont):
+            if font.file is None and font.seen:
+                embed_simple(font, session)
+        elif isinstance(font, CompositeFont):
+            repair_encoding(font, session)
+            if font.file is None and font.use.seen:
+                embed_composite(font, session)
     visible = sorted({change.font for change in session.changes if change.visible})
-    texts = sorted({change.font for change in session.changes if change.kind == "unicode"})
+    texts = sorted({change.font for change in session.changes if change.kind in ("unicode", "private")})
     return FontRepair(
         len(uses),
         session.changes,
         session.failures,
         f"Fonts that the file did not embed were put in: {_listed(visible)}." if visible else None,
-        f"Characters were given the Unicode value they lacked, in: {_listed(texts)}." if texts else None,
+        f"Characters were given the Unicode values they lacked, in: {_listed(texts)}." if texts else None,
     )
+
+
+def _font(use: FontUse) -> AnyFont:
+    subtype = use.font.get("/Subtype")
+    if subtype == pikepdf.Name.Type0:
+        return CompositeFont(use)
+    return Type3Font(use) if subtype == pikepdf.Name.Type3 else SimpleFont(use)
 
 
 def _listed(names: list[str]) -> str:
@@ -51,36 +64,3 @@ def _drop_glyph_lists(use: FontUse, session: Session) -> None:
             if key in descriptor:
                 del descriptor[key]
                 session.changed(use.name, kind, "the optional list of its glyphs was taken out")
-
-
-def repair_simple(font: SimpleFont, session: Session) -> None:
-    """Embed, and complete the Unicode values, of a simple font."""
-    texts = _missing_texts(font, session)
-    if font.file is None and font.seen:
-        embed_simple(font, session)
-    if texts:
-        known = {(code, 1): text for code, text in font.mapped.items() if code < 256 and encodings.allowed(text)}
-        session.set_unicode(font.font, known | {(code, 1): text for code, text in texts.items()})
-        session.changed(font.name, "unicode", f"{len(texts)} characters were given their Unicode values")
-
-
-def _missing_texts(font: SimpleFont, session: Session) -> dict[int, str]:
-    """The Unicode values that readers cannot know: of codes without one in ToUnicode and without a standard name."""
-    known = encodings.standard_names() if font.codes - font.mapped.keys() else frozenset()
-    lost: list[int] = []
-    found: dict[int, str] = {}
-    for code in sorted(font.codes):
-        mapped = font.mapped.get(code)
-        if mapped is not None and (encodings.allowed(mapped) or mapped == ""):
-            continue
-        if mapped is None and font.names.get(code) in known:
-            continue
-        text = font.text(code)
-        if text:
-            found[code] = text
-        else:
-            lost.append(code)
-    if lost:
-        listed = ", ".join(f"{code} ({font.names.get(code, 'no name')})" for code in lost[:6])
-        session.failed(font.name, "7.21.7", f"no Unicode value can be told for the codes {listed}")
-    return found

@@ -133,7 +133,7 @@ class SimpleFont:
 
     @functools.cached_property
     def glyph_ids(self) -> dict[int, int]:
-        """For an embedded TrueType program: code → glyph, by the rules of ISO 32000-1 9.6.6.4, as viewers apply them."""
+        """For an embedded TrueType program: code → glyph, as viewers apply ISO 32000-1 9.6.6.4."""
         program = self.program
         if not isinstance(program, Sfnt):
             return {}

@@ -244,7 +244,8 @@ def symbol_cmap(glyphs: dict[int, int]) -> bytes:
 
 
 def _checksum(data: bytes) -> int:
-    return sum(struct.unpack(f">{len(data) // 4}I", data)) & 0xFFFFFFFF
+    words: tuple[int, ...] = struct.unpack(f">{len(data) // 4}I", data)
+    return sum(words) & 0xFFFFFFFF
 
 
 @functools.cache

@@ -81,16 +81,20 @@ class Type1:
         """The names of the glyphs there are."""
         return frozenset(self._strings)
 
-    def width(self, name: str) -> float | None:
-        """The advance of a glyph in 1/1000 em; None when there is no such glyph, or it does not say."""
+    def charstring(self, name: str, most: int = 1 << 16) -> bytes:
+        """The decrypted charstring of a glyph (its first `most` bytes); nothing when there is no such glyph."""
         place = self._strings.get(name)
         if place is None:
-            return None
+            return b""
         skip = _LEN_IV.search(self._private)
         lead = int(skip[1]) if skip else 4
-        raw = self._private[place[0] : place[0] + min(place[1], 64 + max(lead, 0))]
-        plain = raw if lead < 0 else _decrypted_short(raw, 4330)[lead:]
-        value = _sidebearing_width(plain)
+        raw = self._private[place[0] : place[0] + min(place[1], most + max(lead, 0))]
+        return raw if lead < 0 else _decrypted_short(raw, 4330)[lead:]
+
+    def width(self, name: str) -> float | None:
+        """The advance of a glyph in 1/1000 em; None when there is no such glyph, or it does not say."""
+        plain = self.charstring(name, 64)
+        value = _sidebearing_width(plain) if plain else None
         return None if value is None else value * self.scale
 
 

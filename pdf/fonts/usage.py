@@ -80,7 +80,7 @@ class _Walk:
         annots = page.get("/Annots")
         if not isinstance(annots, pikepdf.Array):
             return
-        for annot in annots:  # type: ignore[attr-defined]
+        for annot in annots:
             appearances = annot.get("/AP") if isinstance(annot, pikepdf.Dictionary) else None
             if not isinstance(appearances, pikepdf.Dictionary):
                 continue
