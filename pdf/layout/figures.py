@@ -143,6 +143,7 @@ def grow(found: Sequence[Figure], lines: Sequence[Line], refuse: Callable[[str],
                 and g.y0 < y1 + 12
                 and not refuse(g.text)
                 and not in_paragraph(g, left)
+                and not in_row(g, figure.box, left)
             ]
             if not near:
                 break
@@ -151,6 +152,13 @@ def grow(found: Sequence[Figure], lines: Sequence[Line], refuse: Callable[[str],
             figure.spans = [*figure.spans, *(s for g in near for s in g.spans)]
             figure.box = around([figure.box, *((g.x0, g.y0, g.x1, g.y1) for g in near)])
     return left
+
+
+def in_row(line: Line, box: Box, lines: Sequence[Line]) -> bool:
+    """Whether a line above or below a drawing belongs to a row that goes on beside it: a table's."""
+    if box[1] - 2 < line.base < box[3]:
+        return False
+    return any(abs(o.base - line.base) < 1.5 and (o.x1 < box[0] - 22 or o.x0 > box[2] + 22) for o in lines)
 
 
 def in_paragraph(line: Line, lines: Sequence[Line]) -> bool:

@@ -19,7 +19,7 @@ _BULLET = re.compile(
     rf"^([{re.escape(''.join(c for c in BULLETS if c not in LOOSE and c < chr(0xE000)))}]"
     rf"|[{re.escape(LOOSE)}\ue000-\uf8ff](?=\s|$))"
 )
-_DASH = re.compile(rf"^([{re.escape(DASHES)}])(?=\s+\S|$)")
+_DASH = re.compile(rf"^([{re.escape(DASHES)}])(?=\s+\S\S|\s+\d|$)")
 _NUMBER = re.compile(
     r"^(?:(?P<deep>(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3})+\.?)(?=\s|$)"
     r"|(?P<dec>\(?\d{1,3}[.)]|\d{1,3}\.\)|\d{1,2} \.(?= )|\[\d{1,3}\])(?=\s|$|[^\W\d])"

@@ -403,11 +403,11 @@ def headers(table: Table) -> None:
     depth = 1
     if first and any(c.columns > 1 for c in first) and table.rows > 2:
         second = [c for c in table.cells if c.row == 1 and c.lines]
-        if (
-            second
-            and all(bold(c) or not numeric(c.text) for c in second)
-            and (all(bold(c) for c in second) or all(not any(ch.isdigit() for ch in c.text) for c in second))
-        ):
+        plain = bool(second) and all(not any(ch.isdigit() for ch in c.text) for c in second)
+        strong = bool(second) and all(bold(c) for c in second)
+        # where the first row only names groups of columns, or the table, the second names the columns
+        names = len([c for c in first if c.columns == 1 and c.rows == 1]) <= 1 and len(second) >= 0.6 * table.columns
+        if plain or strong or (names and table.columns > 2):
             depth = 2
     for c in table.cells:
         if c.row < depth:

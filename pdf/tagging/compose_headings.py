@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pdf.layout import labels
+from pdf.layout import captions, labels
 from pdf.layout.model import Block, Style
 from pdf.tagging.compose_flow import Entry
 
@@ -92,7 +93,7 @@ def weigh(entries: Sequence[Entry], i: int, body: Style) -> float:
     if letters < 2 or letters < 0.4 * len(text.replace(" ", "")):
         return 0.0
     label = labels.find(block.label) if block.label else None
-    if label is not None and label.kind in ("bullet", "dash"):
+    if (label is not None and label.kind in ("bullet", "dash")) or captions.kind(text):
         return 0.0
     after = next((e.block for e in entries[i + 1 : i + 2]), None)
     if after is None:
@@ -115,7 +116,7 @@ def weigh(entries: Sequence[Entry], i: int, body: Style) -> float:
     if "centred" in block.attrs and block.lines <= 2:
         weight += 0.6
     if style.colour != body.colour and not grey(style.colour) and not linked(block):
-        weight += 1.0
+        weight += 1.8 if block.lines == 1 else 0.6
     size = style.size
     if block.above > 0.5 * size or block.above < 0:
         weight += 0.4
@@ -128,7 +129,7 @@ def weigh(entries: Sequence[Entry], i: int, body: Style) -> float:
     if last in ",;":
         weight -= 2.0
     elif last == "." and not depth:
-        weight -= 1.2
+        weight -= 1.2 if block.lines > 1 else 0.8
     elif last == ":":
         weight -= 0.8
     if not (text[0].isupper() or text[0].isdigit() or not text[0].isalpha()) and text[0].lower() != text[0].upper():
@@ -162,6 +163,7 @@ def without_items(found: Sequence[Entry], entries: Sequence[Entry]) -> list[Entr
         line = series.setdefault((label.kind, label.form), [])
         for before, value in reversed(line[-6:]):
             near = entry.key - before.key <= 12 and abs(before.block.box[0] - entry.block.box[0]) < 3
+            near = near and abs(look(before.block).size - look(entry.block).size) < 0.6
             if near and value == label.value - 1 and (before.key in chosen) != (entry.key in chosen):
                 chosen.discard(before.key)
                 chosen.discard(entry.key)
@@ -187,8 +189,18 @@ def consistent(found: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
         one = manner(block)
         counts[one] = counts.get(one, 0) + len(block.text)
     return [
-        e for e in found if no.get(manner(e.block), 0) <= 2.5 * yes.get(manner(e.block), 0) or numbering(e.block) >= 2
+        e
+        for e in found
+        if lettered(e.block)
+        or no.get(manner(e.block), 0) <= 2.5 * yes.get(manner(e.block), 0)
+        or numbering(e.block) >= 2
     ]
+
+
+def lettered(block: Block) -> bool:
+    """Whether a block begins with a section's letter or Roman number."""
+    label = labels.find(block.label) if block.label else None
+    return label is not None and label.kind in ("upper", "Roman")
 
 
 def without_runs(found: Sequence[Entry], local: Mapping[int, Style], body: Style) -> list[Entry]:
@@ -237,8 +249,9 @@ def front(found: Sequence[Entry], entries: Sequence[Entry]) -> tuple[list[Entry]
         mine = [e for e in begin if e.page == page]
         top = max((look(e.block).size for e in mine), default=0.0)
         best = next((e for e in mine if look(e.block).size >= top - 0.1), None)
+        often = Counter(look(e.block) for e in mine)
         for e in mine:
-            if e is best or (look(e.block) in later and not (cover and page == first)):
+            if e is best or (look(e.block) in later and often[look(e.block)] < 3 and not (cover and page == first)):
                 out.append(e)
             elif out and e.key == out[-1].key + 1 and look(e.block) == look(out[-1].block) and out[-1] is best:
                 out.append(e)  # a title in two blocks
