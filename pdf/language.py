@@ -6,6 +6,7 @@ The model (py3langid, offline) is loaded once a process, and only when a script 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -53,13 +54,33 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "Deva": ("hi", "mr", "ne"),
     "Beng": ("bn", "as"),
     "Latn": (
-        "af", "az", "br", "bs", "ca", "cs", "cy", "da", "de", "en", "eo", "es", "et", "eu", "fi", "fo", "fr", "ga", "gl",
-        "hr", "ht", "hu", "id", "is", "it", "jv", "ku", "la", "lb", "lt", "lv", "mg", "ms", "mt", "nb", "nl", "nn", "no",
-        "oc", "pl", "pt", "qu", "ro", "rw", "se", "sk", "sl", "sq", "sv", "sw", "tl", "tr", "uz", "vi", "vo", "wa", "xh",
-        "zu",
+        "af", "az", "br", "bs", "ca", "cs", "cy", "da", "de", "en", "eo", "es", "et", "eu", "fi", "fo", "fr", "ga",
+        "gl", "hr", "ht", "hu", "id", "is", "it", "jv", "ku", "la", "lb", "lt", "lv", "mg", "ms", "mt", "nb", "nl",
+        "nn", "no", "oc", "pl", "pt", "qu", "ro", "rw", "se", "sk", "sl", "sq", "sv", "sw", "tl", "tr", "uz", "vi",
+        "vo", "wa", "xh", "zu",
     ),
 }  # fmt: skip
 _LIKELIEST = {"Cyrl": "ru", "Arab": "ar", "Deva": "hi", "Beng": "bn", "Hani": "zh"}
+
+#: Words that stand in every text of a language and seldom in others: they settle most documents without the model.
+_FREQUENT: dict[str, frozenset[str]] = {
+    code: frozenset(words.split())
+    for code, words in {
+        "en": "the of and to is that for with are this by be was not from which have or as it you will their",
+        "de": "der die und den von zu das mit sich des auf ist im dem nicht ein eine für werden als auch es wird bei",
+        "fr": "le les des et la du une est dans qui que pour pas sur au par avec sont ce il plus ou aux cette",
+        "es": "el los las y del que por para una con su al lo como más pero sus este está se es entre sobre",
+        "it": "il di che è per un della dei con non sono le alla nel più gli anche dal delle questo si dell'",
+        "pt": "o os do da em não uma para com ao dos das que por mais como pelo pela são à também ou ser",
+        "nl": "de het een van en dat niet zijn op te voor met aan er om ook als bij worden naar wordt deze of uit",
+        "sv": "och att det som en på är av för med den till inte om ett har de kan från vi eller vid",
+        "pl": "i w na z się nie do to jest że o jak przez od po dla które oraz może są lub być",
+        "cs": "a v se na je že s z do to ve pro jako by jsou nebo které od které k při podle",
+        "fi": "ja on ei että se oli hän myös mutta ovat kun tai joka mukaan olla sekä voi niin",
+        "hu": "a az és hogy nem egy is ez van meg csak mint vagy volt lehet kell azt minden",
+        "tr": "ve bir bu için ile olarak da de olan daha çok gibi en kadar sonra ya her veya",
+    }.items()
+}
 
 #: No more than this many characters are asked about at once.
 SAMPLE = 4000
@@ -123,6 +144,10 @@ def detect(text: str) -> tuple[str, float]:
     words = _NOISE.sub(" ", text).strip()
     if words.isupper():
         words = words.lower()
+    if script == "Latn":
+        known = frequent(words)
+        if known:
+            return known, 1.0
     if len(words) < 3:
         return _LIKELIEST.get(script, ""), 0.0
     columns = _columns(script)
@@ -130,6 +155,18 @@ def detect(text: str) -> tuple[str, float]:
     best = max(columns, key=lambda c: float(scores[c[0]]))
     total = sum(float(scores[i]) for i, _ in columns)
     return _norwegian(best[1]), float(scores[best[0]]) / total if total > 0 else 0.0
+
+
+def frequent(words: str) -> str:
+    """The language whose frequent words a text is full of, where there is no doubt; else ""."""
+    counts = Counter(words.lower().split())
+    total = counts.total()
+    if total < 25:
+        return ""
+    hits = sorted(((sum(counts[w] for w in known), code) for code, known in _FREQUENT.items()), reverse=True)
+    (best, code), (second, _) = hits[0], hits[1]
+    distinct = sum(1 for w in _FREQUENT[code] if counts[w])
+    return code if best >= 0.14 * total and distinct >= 5 and best > 2 * second else ""
 
 
 def _norwegian(code: str) -> str:
@@ -158,8 +195,8 @@ def of_document(texts: Sequence[str], declared: str = "") -> str:
 def of_run(text: str, document: str) -> str | None:
     """The language of a stretch of text where it is another than the document's, else None.
 
-    A foreign script is enough; within a script the model must be sure and the stretch long, since a wrong language read
-    aloud is worse than none.
+    A foreign script is enough; in Latin letters the stretch must be long and full of another language's frequent words,
+    since a wrong language read aloud is worse than none.
     """
     base = document.split("-")[0].lower()
     if text.isascii() and len(text) < RUN and base not in _NOT_LATIN:
@@ -177,28 +214,20 @@ def of_run(text: str, document: str) -> str | None:
     if script == "Latn" and letters < RUN:
         # names and abbreviations in a text of another script say little
         return "en" if base in _NOT_LATIN and letters >= 12 and counts["Latn"] > 0.9 * letters else None
-    found, sure = detect(text)
-    if (
-        not found
-        or found == base
-        or {found, base} <= {"nb", "no", "nn", "da"}
-        or {found, base} <= {"hr", "bs", "sr", "sl"}
-    ):
-        return None
-    if script != "Latn" and base not in _CHOICES[script]:
-        return found
-    return found if letters >= 2 * RUN and sure > 0.9 and found in _COMMON else None
+    if script == "Latn":
+        found = frequent(_NOISE.sub(" ", text))
+        return found if found and found != base else None
+    return detect(text)[0] or None if base not in _CHOICES[script] else None
 
 
 #: Languages of documents in which Latin letters are foreign.
 _NOT_LATIN = frozenset(
     re.findall(
         r"\w+",
-        "el hy he ar fa ur ps ug hi mr ne bn as pa gu or ta te kn ml si th lo my ka ko am km ja zh ru uk bg sr mk be kk ky mn",
+        "el hy he ar fa ur ps ug hi mr ne bn as pa gu or ta te kn ml si th lo my ka ko am km ja zh "
+        "ru uk bg sr mk be kk ky mn",
     )
 )
-#: A run is only given to one of these: the rest are what a model answers to lists of names.
-_COMMON = frozenset(re.findall(r"\w+", "cs da de en es fi fr hu it nb nl pl pt ro sv tr vi id")) | _NOT_LATIN
 
 
 def spread(texts: Iterable[str], size: int) -> str:

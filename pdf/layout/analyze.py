@@ -12,7 +12,7 @@ from pdf.layout.figures import Figure, around, figures, grow
 from pdf.layout.frame import Frame, frame_of
 from pdf.layout.grid import grids
 from pdf.layout.lines import Line, Span, segments
-from pdf.layout.model import Artifact, Block, PageAnalysis
+from pdf.layout.model import Artifact, Block, PageAnalysis, Piece, Ref
 from pdf.layout.notes import notes
 from pdf.layout.order import arrange
 from pdf.layout.pack import Packer
@@ -39,7 +39,9 @@ class Box:
 
 
 def page(items: PageItems) -> PageAnalysis:
-    """The analysis of one page."""
+    """The analysis of one page. Where its items' addresses cannot be trusted it is one block, in painting order."""
+    if not items.aligned:
+        return whole(items)
     frame = frame_of(items)
     content = PageContent(frame.blank, frame.uri, lambda i: [(c.text, c.code) for c in items.chars(items.items[i])])
     packer = Packer(frame, content)
@@ -76,6 +78,24 @@ def page(items: PageItems) -> PageAnalysis:
         artifacts=tuple(artifacts),
         styles=packer.styles(spans),
         aligned=items.aligned,
+        count=len(items.items),
+    )
+
+
+def whole(items: PageItems) -> PageAnalysis:
+    """A page that must not be tagged by parts: everything on it as one paragraph."""
+    text = " ".join(i.text.strip() for i in items.items if i.text.strip())
+    box = (0.0, 0.0, round(items.width, 2), round(items.height, 2))
+    piece = Piece((Ref(0, len(items.items)),), text)
+    blocks = (Block("P", box, text=text, pieces=(piece,), confidence=0.1),) if text else ()
+    packer = Packer(Frame(items, 0, items.width, items.height), PageContent())
+    return PageAnalysis(
+        number=items.number,
+        width=box[2],
+        height=box[3],
+        blocks=tuple(packer.annotations(list(blocks))),
+        aligned=False,
+        count=len(items.items),
     )
 
 

@@ -93,7 +93,7 @@ def rows_of(lines: Sequence[Line]) -> list[Row]:
 
 
 def mark_entries(rows: Sequence[Row]) -> None:
-    """Find contents without leader dots: a run of rows that end in page numbers which never fall, set apart at the right.
+    """Find contents without leader dots: rows in a run that end in page numbers which never fall, set at the right.
 
     A row between two of them without a number is the beginning of an entry that goes on.
     """

@@ -100,7 +100,7 @@ class StyleCount:
 
 @dataclass(frozen=True)
 class PageAnalysis:
-    """One page. `number` counts from 0. `analyzer` is what made it, with its version."""
+    """One page. `number` counts from 0."""
 
     number: int
     width: float
@@ -110,4 +110,6 @@ class PageAnalysis:
     styles: tuple[StyleCount, ...] = ()
     #: false when the items' addresses cannot be trusted (see `pdf.page.PageItems`)
     aligned: bool = True
+    #: how many items the page paints
+    count: int = 0
     version: int = VERSION

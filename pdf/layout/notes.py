@@ -32,6 +32,11 @@ def note_label(row: Row) -> str:
     return mark if mark.isdigit() and len(row.lines) > 1 and len(row.lines[0].spans) == 1 and len(rest.text) > 3 else ""
 
 
+def small(block: Block, body: float) -> bool:
+    """Whether a block is set smaller than the text of its page."""
+    return block.style is not None and block.style.size <= 0.93 * body
+
+
 def notes(
     blocks: Sequence[Block], body: float, height: float, rules: Sequence[tuple[float, float, float]]
 ) -> list[Block]:
@@ -42,7 +47,7 @@ def notes(
     """
     out = list(blocks)
     last = len(out) - 1
-    while last >= 0 and out[last].role == "P" and out[last].style is not None and out[last].style.size <= 0.93 * body:
+    while last >= 0 and out[last].role == "P" and small(out[last], body):
         last -= 1
     start = None
     for i in range(last + 1, len(out)):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeVar
 
 from pdf.layout.blocks import Row
+from pdf.layout.figures import Figure
 from pdf.layout.grid import Cell, Grid
 from pdf.layout.lines import Line, Span, segments
 from pdf.layout.model import Box
@@ -179,12 +179,12 @@ class Locator:
         return None
 
 
-T = TypeVar("T")
+Part = list[Row] | Figure
 
 
-def joined(parts: Sequence[T | Table]) -> list[T | Table]:
+def joined(parts: Sequence[Part | Table]) -> list[Part | Table]:
     """Parts of a column with tables that follow each other closely on the same columns made one."""
-    out: list[T | Table] = []
+    out: list[Part | Table] = []
     for part in parts:
         before = out[-1] if out else None
         if isinstance(part, Table) and isinstance(before, Table) and same(before, part):
@@ -397,17 +397,17 @@ def straight(merged: Sequence[Sequence[tuple[int, int, Line]]], columns: int) ->
 
 
 def headers(table: Table) -> None:
-    """Mark header cells: the first row (rows, where its cells span), since a table needs headers to be read (ISO 14289-1
-    7.5) and that is where they are; the first column when it is set apart, or names what the figures beside it are."""
+    """Mark header cells: the first row (rows, where its cells span), since a table needs headers to be read (ISO
+    14289-1 7.5) and they are there; the first column when it is set apart, or names the figures beside it."""
     first = [c for c in table.cells if c.row == 0 and c.lines]
     depth = 1
     if first and any(c.columns > 1 for c in first) and table.rows > 2:
         second = [c for c in table.cells if c.row == 1 and c.lines]
         plain = bool(second) and all(not any(ch.isdigit() for ch in c.text) for c in second)
-        strong = bool(second) and all(bold(c) for c in second)
+        heavy = bool(second) and all(bold(c) for c in second)
         # where the first row only names groups of columns, or the table, the second names the columns
         names = len([c for c in first if c.columns == 1 and c.rows == 1]) <= 1 and len(second) >= 0.6 * table.columns
-        if plain or strong or (names and table.columns > 2):
+        if plain or heavy or (names and table.columns > 2):
             depth = 2
     for c in table.cells:
         if c.row < depth:

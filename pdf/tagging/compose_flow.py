@@ -30,7 +30,7 @@ def flow(pages: Sequence[PageAnalysis], left_out: Mapping[tuple[int, int], objec
 
 
 def contents(entries: list[Entry]) -> list[Entry]:
-    """Three entries of contents and more in a row are contents; a short block among them goes with them, fewer are text."""
+    """Three entries of contents and more in a row are contents, short blocks among them too; fewer are text."""
     out = list(entries)
     at = 0
     while at < len(out):
@@ -51,9 +51,8 @@ def contents(entries: list[Entry]) -> list[Entry]:
             if many < 3 and out[i].block.role == "TOCI":
                 out[i] = replace(out[i], block=replace(out[i].block, role="P"))
             elif many >= 3 and out[i].block.role == "P":
-                size = out[i].block.style.size if out[i].block.style else 0.0
-                near = out[i + 1].block.style
-                if near is not None and size <= near.size + 1.6:
+                mine, near = out[i].block.style, out[i + 1].block.style
+                if mine is not None and near is not None and mine.size <= near.size + 1.6:
                     out[i] = replace(out[i], block=replace(out[i].block, role="TOCI"))
         at = last + 1
     return out

@@ -296,7 +296,7 @@ def levels(found: Sequence[Entry], absolute: bool, cover: bool) -> dict[int, int
 def ranks(
     looks: Mapping[Look, Sequence[Entry]], depths: Mapping[Look, tuple[int, int]], absolute: bool
 ) -> tuple[dict[Look, int], int, set[Look]]:
-    """The level of each look: larger before smaller, bold before light; numbered looks keep the distance of their depths.
+    """The level of each look: larger before smaller, bold before light; numbered looks keep their depths' distance.
 
     Returns the levels, what is added to a number's depth, and the looks of the document's own numbering (a smaller look
     that counts from 1 again is another series).
