@@ -1,0 +1,45 @@
+"""The errors of everything that touches the store: a stable code, a sentence for a person, whether a retry can help."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Code(StrEnum):
+    """Why the store refused. The codes are part of the product: they are stored, shown and documented."""
+
+    # A caller asked for something that is not, or no longer, so.
+    NOT_FOUND = "NOT_FOUND"
+    NOT_READY = "NOT_READY"
+    SEQ_CONFLICT = "SEQ_CONFLICT"
+    LEASE_HELD = "LEASE_HELD"
+    LEASE_LOST = "LEASE_LOST"
+    VERSION_CONFLICT = "VERSION_CONFLICT"
+    BASE_CONFLICT = "BASE_CONFLICT"
+    BATCH_TOO_LARGE = "BATCH_TOO_LARGE"
+    OP_INVALID = "OP_INVALID"
+    # Stored bytes are not what was said of them.
+    OBJECT_MISSING = "OBJECT_MISSING"
+    OBJECT_CHANGED = "OBJECT_CHANGED"
+    OBJECT_EXISTS = "OBJECT_EXISTS"
+    # Fenced work.
+    CLAIM_HELD = "CLAIM_HELD"
+    CLAIM_LOST = "CLAIM_LOST"
+    SUPERSEDED = "SUPERSEDED"
+    CANCELLED = "CANCELLED"
+    ATTEMPTS_EXHAUSTED = "ATTEMPTS_EXHAUSTED"
+    ALREADY_REROUTED = "ALREADY_REROUTED"
+    # Publication.
+    NOT_VERIFIED = "NOT_VERIFIED"
+    # Settings.
+    NOT_CONFIGURED = "NOT_CONFIGURED"
+
+
+class StoreError(Exception):
+    """The store refused. ``retryable`` is true only where the same call may succeed later."""
+
+    def __init__(self, code: Code, message: str, *, retryable: bool = False) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+        self.retryable = retryable

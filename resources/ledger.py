@@ -1,0 +1,50 @@
+"""The ledger: facts for analysts, each exactly once, whoever writes it how often.
+
+pk ``<table>#<day>``, sk the fact's id; the day is the fact's own (UTC), so that a day is read in one query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from resources.table import Item, Refused, Table, Write
+from resources.values import iso
+
+COST, CEILINGS = "cost_ledger", "phase_ceilings"
+#: How long facts stay in the table; the Parquet files made of them stay.
+KEEP_DAYS = 400
+
+
+class Ledger:
+    """Writes and reads facts."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def record(self, kind: str, fact_id: str, at: float, fields: Mapping[str, Any]) -> bool:
+        """Book a fact of a table. False where it is booked already: the first one stands.
+
+        The condition: there is no fact with this id. `at` (epoch seconds) must be the fact's, not the retry's.
+        """
+        item: Item = {
+            **fields,
+            "id": fact_id,
+            "at": at,
+            "expiresAtSeconds": int(at) + KEEP_DAYS * 86400,
+        }
+        try:
+            self.table.write(Write(f"{kind}#{day_of(at)}", fact_id, put=item, condition="attribute_not_exists(pk)"))
+        except Refused:
+            return False
+        return True
+
+    def rows(self, kind: str, day: str) -> Iterator[Item]:
+        """The facts of a day (``YYYY-MM-DD``), in the order of their ids."""
+        for item in self.table.query(f"{kind}#{day}"):
+            yield {key: value for key, value in item.items() if key not in ("pk", "sk", "expiresAtSeconds")}
+
+
+def day_of(at: float) -> str:
+    """The day of a time, UTC."""
+    return iso(at)[:10]

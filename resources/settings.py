@@ -1,0 +1,118 @@
+"""Every knob of the platform, in one typed object: its unit in its name, its default here and nowhere else.
+
+Read from the environment and from ``.env``. No other module reads the environment.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+Positive = Annotated[int, Field(gt=0)]
+Seconds = Annotated[float, Field(ge=0)]
+
+
+class Settings(BaseSettings):
+    """The platform's settings. A wrong value is an error that names it, when the process starts."""
+
+    model_config = SettingsConfigDict(env_file=".env", env_file_encoding="utf-8", extra="ignore", frozen=True)
+
+    # Where things are.
+    stack_name: str = Field("accessible-pdf", description="Name of the stack; the names of its parts derive from it")
+    aws_region: str = Field("us-east-1", description="AWS region")
+    aws_endpoint_url: str | None = Field(None, description="Address of an AWS other than Amazon's (local runs)")
+    bucket_name: str | None = Field(None, description="Bucket, where it is not `<stack>-documents`")
+    public_base_url: str = Field("", description="Address that published files are delivered under")
+
+    # Intake.
+    intake_owner_id: str = Field("unowned", description="Owner of an upload that names none in its `owner-id` metadata")
+    folder_wait_seconds: Seconds = Field(30, description="A folder becomes one job when it was quiet for this long")
+    intake_batch_messages: Positive = Field(200, description="Messages that the intake sensor takes at one tick")
+    intake_launch_limit: Positive = Field(50, description="Runs that the intake sensor asks for at one tick")
+    intake_mode: Literal["realtime", "batch", "both"] = Field("both", description="Events, the scheduled scan, or both")
+    job_folder_depth: Annotated[int, Field(ge=1, le=8)] = Field(1, description="Folders that name a job, in a scan")
+    scan_job_limit: Positive = Field(50, description="Jobs that one scan takes")
+    stale_job_minutes: Positive = Field(30, description="An active job that did not move for this long is reclaimed")
+    max_source_mb: Positive = Field(500, description="Largest upload")
+
+    # Lanes and chunks.
+    max_pages: Positive = Field(32, description="Most pages of the fast lane")
+    absolute_max_pages: Positive = Field(800, description="Most pages of any document")
+    long_lane_enabled: bool = Field(True, description="Whether the long lane's launcher is configured")
+    chunk_pages: Positive = Field(4, description="Pages of a chunk")
+    chunk_min_pages: int = Field(9, description="Documents of fewer pages are one chunk; 0 or less: every document is")
+    host_map_concurrency: Positive = Field(4, description="Chunks of a long document in work at once")
+
+    # Work.
+    max_attempts: Positive = Field(5, description="Attempts of a unit of work before it fails for good")
+    claim_lease_seconds: Positive = Field(600, description="A claim that was not renewed for this long is over")
+    claim_renew_seconds: Positive = Field(60, description="How often a worker renews its claim")
+    due_hold_seconds: Positive = Field(120, description="Work that was asked to run and did not begin is due again")
+    editor_lease_seconds: Positive = Field(45, description="An editor's lease ends so long after its last heartbeat")
+
+    # The sandbox.
+    sandbox_seconds: Seconds = Field(600, description="Time one sandboxed step may take")
+    sandbox_memory_mb: Positive = Field(2048, description="Memory one sandboxed step may take")
+    sandbox_folder: str | None = Field(None, description="Folder for work directories, where it is not the system's")
+
+    # Publication.
+    publish_policy: Literal["compliant", "integrity"] = Field(
+        "compliant", description="What may be published: PDF/UA-1 with sound structure, or whatever is intact"
+    )
+
+    # Figures.
+    ceiling_warn_fraction: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.70, description="Share of a phase's ceiling that is worth a warning"
+    )
+    hourly_rate_usd: Annotated[float, Field(ge=0)] = Field(0, description="Cost of a computing hour; 0: durations only")
+    alerts_topic: bool = Field(False, description="Send alerts to the stack's SNS topic as well as to the log")
+
+    # Housekeeping.
+    partition_days: Positive = Field(14, description="A settled document's partition is retired after this many days")
+
+    @property
+    def bucket(self) -> str:
+        """The bucket's name."""
+        return self.bucket_name or f"{self.stack_name}-documents"
+
+    @property
+    def documents_table(self) -> str:
+        """Documents: META, ops, leases, versions."""
+        return f"{self.stack_name}-documents"
+
+    @property
+    def work_table(self) -> str:
+        """Work rows and job records."""
+        return f"{self.stack_name}-work"
+
+    @property
+    def ledger_table(self) -> str:
+        """Facts for analysts."""
+        return f"{self.stack_name}-ledger"
+
+    @property
+    def intake_queue(self) -> str:
+        """The queue S3 sends its events to."""
+        return f"{self.stack_name}-intake"
+
+    @property
+    def verify_queue(self) -> str:
+        """The queue of versions that wait for verification."""
+        return f"{self.stack_name}-verify"
+
+    @property
+    def key_alias(self) -> str:
+        """The KMS key's alias."""
+        return f"alias/{self.stack_name}"
+
+    @property
+    def alerts_topic_name(self) -> str:
+        """The topic of alerts."""
+        return f"{self.stack_name}-alerts"
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the settings; ``overrides`` win. Raises pydantic's ``ValidationError`` for a wrong value."""
+    return Settings(**overrides)  # type: ignore[arg-type]
