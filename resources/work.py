@@ -332,12 +332,12 @@ class Work:
             if row is None:
                 raise StoreError(Code.NOT_FOUND, f"There is no work on document {doc}.")
             now = self.clock()
+            if row.state == RUNNING and row.run_id == run_id and row.token is not None:
+                return self._claim_of(row)
             if generation is not None and row.generation != generation:
                 raise StoreError(
                     Code.SUPERSEDED, f"The work on document {doc} has moved on since this run was asked for."
                 )
-            if row.state == RUNNING and row.run_id == run_id and row.token is not None:
-                return self._claim_of(row)
             if row.state == RUNNING and row.lease_expires_at >= now:
                 raise StoreError(Code.CLAIM_HELD, f"Another run works on document {doc}.", retryable=True)
             again = row.state in SETTLED

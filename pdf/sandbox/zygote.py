@@ -20,7 +20,7 @@ import sys
 from pdf.sandbox.monitor import watch
 
 #: What calls use; importing it once here is what makes them cheap.
-WARM = ("pdf.tag", "pdf.verify.pixels", "pdf.verify.structure", "pdf.verify.report", "pdf.language")
+WARM = ("pdf.chunks", "pdf.verify.pixels", "pdf.verify.structure", "pdf.verify.report", "pdf.language")
 MESSAGE_BYTES = 65536
 
 

@@ -35,8 +35,8 @@ class Replay:
     bookmarks: int
 
 
-def replay(base: Path, log: Path, target: Path) -> Replay:
-    """Write the tagged PDF that `log` (JSON Lines) makes of `base`.
+def replay(base: Path, log: Path, target: Path, first_seq: int = 1) -> Replay:
+    """Write the tagged PDF that `log` (JSON Lines) makes of `base`. Its ops count from `first_seq` on without a gap.
 
     Raises PdfError: UNKNOWN_OP, OP_REFUSED, WRONG_BASE (a record was made for other bytes), SEQ_GAP, SOURCE_DAMAGED.
     """
@@ -45,7 +45,7 @@ def replay(base: Path, log: Path, target: Path) -> Replay:
         tree = Tree(len(pages.list), pages.sizes)
         if "/StructTreeRoot" in pdf.Root:
             import_tree(pdf, pages, tree)
-        count = apply(tree, log, digest(base))
+        count = apply(tree, log, digest(base), first_seq)
         check(tree)
         nodes, bookmarks = _write(pdf, pages, tree)
         # Fixed settings: they are part of what makes the bytes the same.
@@ -62,16 +62,16 @@ def replay(base: Path, log: Path, target: Path) -> Replay:
     return Replay(digest(target), target.stat().st_size, len(pages.list), count, nodes, waiting, bookmarks)
 
 
-def apply(tree: Tree, log: Path, base_sha256: str) -> int:
+def apply(tree: Tree, log: Path, base_sha256: str, first_seq: int = 1) -> int:
     """Apply a log to a tree; returns how many ops it has. Raises PdfError as `replay` does."""
-    seq = 0
-    for seq, record in enumerate(ops.load(log), 1):
+    seq = first_seq - 1
+    for seq, record in enumerate(ops.load(log), first_seq):
         if record.seq != seq:
             raise PdfError(Code.SEQ_GAP, f"Op {seq} is missing: the log goes on with {record.seq}.")
         if record.baseHash != base_sha256:
             raise PdfError(Code.WRONG_BASE, f"Op {seq} was made for another base ({record.baseHash[:12]}…).")
         tree.apply(record.op, f"op {seq}, ")
-    return seq
+    return seq - first_seq + 1
 
 
 def digest(path: Path) -> str:

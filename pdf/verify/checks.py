@@ -55,7 +55,9 @@ def verdict(checks: Iterable[Check]) -> str:
     return "passed"
 
 
-def check_replay(base: Path, ops: Path, version: Path, expected_sha256: str | None = None) -> Check:
+def check_replay(
+    base: Path, ops: Path, version: Path, expected_sha256: str | None = None, first_seq: int = 1
+) -> Check:
     """Replay the log over the base and compare with the version's bytes, and those with the hash committed for them."""
     tool = f"replay 1, pikepdf {package_version('pikepdf')}, libqpdf {pikepdf.__libqpdf_version__}"
     stored = digest(version)
@@ -65,7 +67,7 @@ def check_replay(base: Path, ops: Path, version: Path, expected_sha256: str | No
         )
     with tempfile.TemporaryDirectory() as folder:
         try:
-            made = replay(base, ops, Path(folder) / "replay.pdf")
+            made = replay(base, ops, Path(folder) / "replay.pdf", first_seq)
         except PdfError as error:
             result = Result.FAIL if error.code in _OF_THE_LOG else Result.COULD_NOT_VERIFY
             return Check(REPLAY, result, error.message, tool, {"code": str(error.code)})

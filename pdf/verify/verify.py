@@ -69,6 +69,7 @@ def verify(
     sandbox: Sandbox,
     vera: Vera,
     expected_sha256: str | None = None,
+    first_seq: int = 1,
     pixel_changes_reason: str | None = None,
     limits: Limits | None = None,
 ) -> Verification:
@@ -87,7 +88,7 @@ def verify(
         return outcome.value
 
     found = [
-        ask(checks.REPLAY, checks.check_replay, base, ops, version, expected_sha256),
+        ask(checks.REPLAY, checks.check_replay, base, ops, version, expected_sha256, first_seq),
         ask(checks.QPDF, checks.check_qpdf, version),
         ask(checks.PIXELS, pixels.check_pixels, base, version, pixel_changes_reason),
     ]
