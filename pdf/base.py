@@ -6,9 +6,11 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+import pikepdf
+
 from pdf.fonts import FontRepair, repair_fonts
 from pdf.inspect import open_source
-from pdf.optimize import Optimization, optimize
+from pdf.optimize import Candidate, Optimization, optimize, tools
 from pdf.save import save
 
 
@@ -26,27 +28,34 @@ class Base:
     text_changes_reason: str | None = None
 
 
-def make_base(source: Path, target: Path) -> Base:
+def make_base(source: Path, target: Path, *, thorough: bool = False) -> Base:
     """Optimize `source`, mend its fonts, write `target`. The same source gives the same bytes.
+
+    Not `thorough`, the file is only written better (object streams, unused objects dropped), which loses nothing by
+    construction and costs one pass; `thorough` runs all of `optimize` first, with its candidates and their proofs.
+    A signature does not outlive this: a base is made to be changed.
 
     Raises PdfError as `optimize` and `repair` do.
     """
+    if not thorough:
+        with open_source(source) as pdf:
+            return _written(pdf, source, target, None)
     optimized = target.with_name(target.name + ".optimized")
     try:
         optimization = optimize(source, optimized)
         with open_source(optimized) as pdf:
-            pages = len(pdf.pages)
-            fonts = repair_fonts(pdf)
-            save(pdf, target)
+            return _written(pdf, source, target, optimization)
     finally:
         optimized.unlink(missing_ok=True)
+
+
+def _written(pdf: pikepdf.Pdf, source: Path, target: Path, optimization: Optimization | None) -> Base:
+    pages = len(pdf.pages)
+    fonts = repair_fonts(pdf)
+    save(pdf, target)
     data = target.read_bytes()
-    return Base(
-        optimization,
-        fonts,
-        hashlib.sha256(data).hexdigest(),
-        len(data),
-        pages,
-        fonts.pixel_changes_reason,
-        fonts.text_changes_reason,
-    )
+    digest = hashlib.sha256(data).hexdigest()
+    if optimization is None:
+        written = Candidate("rewritten", len(data), True, "object streams; its fonts are mended already")
+        optimization = Optimization(pages, source.stat().st_size, len(data), written.name, digest, [written], tools())
+    return Base(optimization, fonts, digest, len(data), pages, fonts.pixel_changes_reason, fonts.text_changes_reason)

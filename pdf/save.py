@@ -10,19 +10,24 @@ import pikepdf
 from pdf.errors import Code, PdfError
 
 
-def save(pdf: pikepdf.Pdf, target: Path, *, linearize: bool = False, recompress: bool = False) -> None:
-    """Write with object streams and a file identifier that follows from the content.
+def save(
+    pdf: pikepdf.Pdf,
+    target: Path,
+    *,
+    linearize: bool = False,
+    object_streams: bool = True,
+) -> None:
+    """Write with a file identifier that follows from the content, and with object streams (or as the source has them).
 
-    `recompress` deflates what is deflated already once more, at the highest level. Raises PdfError DISK_FULL,
-    SOURCE_DAMAGED when an object of the source cannot be read.
+    What is deflated stays as it is. Raises PdfError DISK_FULL, SOURCE_DAMAGED when an object cannot be read.
     """
+    mode = pikepdf.ObjectStreamMode.generate if object_streams else pikepdf.ObjectStreamMode.preserve
     try:
         pdf.save(
             target,
-            object_stream_mode=pikepdf.ObjectStreamMode.generate,
+            object_stream_mode=mode,
             compress_streams=True,
             stream_decode_level=pikepdf.StreamDecodeLevel.generalized,
-            recompress_flate=recompress,
             linearize=linearize,
             deterministic_id=True,
             fix_metadata_version=False,

@@ -19,16 +19,21 @@ from pdf.streams import content, decoded
 _W = rb"[\x00\t\n\x0c\r ]"
 _R = rb"[^\x00\t\n\x0c\r ()<>\[\]{}/%]"
 _STRING = rb"\(((?:[^()\\]++|\\.|\((?:[^()\\]++|\\.|\((?:[^()\\]++|\\.)*+\))*+\))*+)\)"
+_HEXED = rb"<[0-9A-Fa-f\x00\t\n\x0c\r ]*+>"
+# Every alternative begins with a character of its own, so that the search runs over numbers and paths at full speed.
 _TOKEN = re.compile(
-    _STRING  # 1
+    rb"\[((?:[^()\[\]<>%]++|" + _STRING.replace(rb"\(((", rb"\((?:(", 1) + rb"|" + _HEXED + rb")*+)\]"  # 1
+    + rb"|" + _STRING  # 2
     + rb"|<<"
-    + rb"|<([0-9A-Fa-f\x00\t\n\x0c\r ]*+)>"  # 2
-    + rb"|/(" + _R + rb"*+)(?:" + _W + rb"*+[-+.0-9]++" + _W + rb"*+(Tf)(?!" + _R + rb"))?+"  # 3, 4
+    + rb"|<([0-9A-Fa-f\x00\t\n\x0c\r ]*+)>"  # 3
+    + rb"|/(" + _R + rb"*+)(?:" + _W + rb"*+[-+.0-9]++" + _W + rb"*+(Tf)(?!" + _R + rb"))?+"  # 4, 5
     + rb"|%[^\r\n]*+"
-    + rb"|([0-7])" + _W + rb"++Tr(?!" + _R + rb")"  # 5
-    + rb"|(?<!" + _R + rb")(q|Q|BI|gs|Do|sh|scn|SCN)(?!" + _R + rb")",  # 6
+    + rb"".join(rb"|" + word + rb"(?!" + _R + rb")" for word in b"q Q BI Tr gs Do scn SCN".split()),
     re.DOTALL,
 )  # fmt: skip
+_PART = re.compile(_STRING + rb"|<([0-9A-Fa-f\x00\t\n\x0c\r ]*+)>", re.DOTALL)
+_FLAT_PART = re.compile(rb"\(([^()]*)\)")
+_DELIMITERS = b"\x00\t\n\x0c\r ()<>[]{}/%"
 _DICT_PART = re.compile(rb"<<|>>|" + _STRING + rb"|<[0-9A-Fa-f\x00\t\n\x0c\r ]*+>|%[^\r\n]*+", re.DOTALL)
 _ESCAPE = re.compile(rb"\\(\r\n|[0-7]{1,3}|.)", re.DOTALL)
 _PLAIN = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f", b"\n": b"", b"\r": b"", b"\r\n": b""}
@@ -38,8 +43,8 @@ _INVISIBLE = 3
 
 @dataclass
 class FontUse:
-    """A font and what is shown with it: the byte strings shown so that they are seen, and those shown unseen (text
-    rendering mode 3), each once."""
+    """A font and what is shown with it: the byte strings of the text-showing operators whose text is seen, and of those
+    whose is not (text rendering mode 3), each once."""
 
     font: pikepdf.Object
     name: str
@@ -114,33 +119,40 @@ class _Walk:
             at = found.end()
             group = found.lastindex
             if group == 1:
-                text = found[1]
-                if text and shown is not None:
-                    shown.add(_unescape(text) if b"\\" in text or b"\r" in text else text)
+                if shown is not None and (text := _array_text(found[1])):
+                    shown.add(text)
             elif group == 2:
-                if shown is not None:
-                    digits = found[2].translate(None, b"\x00\t\n\x0c\r ")
-                    if digits:
-                        shown.add(bytes.fromhex((digits + b"0" if len(digits) % 2 else digits).decode()))
+                if shown is not None and (text := found[2]):
+                    shown.add(_unescape(text) if b"\\" in text or b"\r" in text else text)
             elif group == 3:
-                name = found[3]
+                if shown is not None and (text := _from_hex(found[3])):
+                    shown.add(text)
             elif group == 4:
-                name = found[3]
+                name = found[4]
+            elif group == 5:
+                name = found[4]
                 if name not in fonts:
                     fonts[name] = self.font(resources, name)
                 current = fonts[name]
                 shown = self.sink(current, mode)
-            elif group == 5:
-                mode = int(found[5])
-                shown = self.sink(current, mode)
-            elif group == 6:
-                word = found[6]
+            else:
+                word = found[0]
+                if word == b"<<":
+                    at = _dictionary_end(data, at)
+                    continue
+                start_at = found.start()
+                if word[0] == 0x25 or (start_at and data[start_at - 1] not in _DELIMITERS):
+                    continue
                 if word == b"q":
                     stack.append((current, mode))
                 elif word == b"Q":
                     if stack:
                         current, mode = stack.pop()
                         shown = self.sink(current, mode)
+                elif word == b"Tr":
+                    before = data[max(start_at - 12, 0) : start_at].split()
+                    mode = int(before[-1]) if before and before[-1].isdigit() else mode
+                    shown = self.sink(current, mode)
                 elif word == b"BI":
                     at = scanner.inline_image_end(data, at)
                 elif word == b"Do":
@@ -150,10 +162,8 @@ class _Walk:
                     if changed is not None:
                         current = changed
                         shown = self.sink(current, mode)
-                elif word != b"sh":
+                else:
                     self.pattern(resources, name, depth)
-            elif found[0] == b"<<":
-                at = _dictionary_end(data, at)
 
     def sink(self, use: FontUse | None, mode: int) -> set[bytes] | None:
         if use is None:
@@ -228,6 +238,23 @@ def _dictionary_end(data: bytes, at: int) -> int:
             if depth == 0:
                 return at
     return len(data)
+
+
+def _array_text(body: bytes) -> bytes:
+    """The strings of a `TJ` array joined."""
+    if b"\\" not in body and b"<" not in body and b"\r" not in body:
+        flat = _FLAT_PART.findall(body)
+        if len(flat) == body.count(b"("):
+            return b"".join(flat)
+    out = b""
+    for part in _PART.finditer(body):
+        out += _unescape(part[1]) if part.lastindex == 1 else _from_hex(part[2])
+    return out
+
+
+def _from_hex(digits: bytes) -> bytes:
+    digits = digits.translate(None, b"\x00\t\n\x0c\r ")
+    return bytes.fromhex((digits + b"0" if len(digits) % 2 else digits).decode("ascii"))
 
 
 def _unescape(text: bytes) -> bytes:
