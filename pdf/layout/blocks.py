@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from pdf.layout import labels
 from pdf.layout.labels import Label
-from pdf.layout.lines import Line, Span, join
+from pdf.layout.lines import Line
 
 #: "Title ..... 12": leader dots and a page number, or a page number at the right after a wide gap.
 LEADER = re.compile(r"(?:[.…·_]\s?){4,}\s*[\dA-Za-z.\-]{0,9}\s*$")
@@ -208,6 +208,8 @@ def breaks(
     if centred:
         return False
     first = len(current.rows) == 1
+    if first and before.x0 - row.x0 > 5 * size:
+        return True  # a caption or a heading in the middle, then the text
     if row.x0 > before.x0 + 0.8 * size and not first and row.x0 < before.x0 + 6 * size:
         # indented: a first line, if the lines after it go back
         return after is None or after.x0 < row.x0 - 0.5 * size or before.text.rstrip()[-1:] in ".:!?"
@@ -269,10 +271,4 @@ def text_of(paragraph: Paragraph) -> str:
     return out
 
 
-def spans_of_rows(rows: Sequence[Row]) -> list[Span]:
-    from pdf.layout.content import reading
-
-    return [s for row in rows for line in row.lines for s in reading(line)]
-
-
-__all__ = ["Paragraph", "Row", "join", "paragraphs", "rows_of", "text_of"]
+__all__ = ["Paragraph", "Row", "paragraphs", "rows_of", "text_of"]

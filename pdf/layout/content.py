@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from pdf.layout.lines import Line, Span, join, rtl
+from pdf.layout.lines import Line, Span, in_reading_order, join
 from pdf.layout.model import Piece, Ref
 
 
@@ -39,14 +39,8 @@ def spans_of(lines: Sequence[Line]) -> list[Span]:
     """All spans of lines in the order they are read (a right-to-left line from its right end)."""
     out: list[Span] = []
     for line in lines:
-        out.extend(reading(line))
+        out.extend(in_reading_order(line.spans))
     return out
-
-
-def reading(line: Line) -> list[Span]:
-    if not line.text.isascii() and rtl(line.text) and len(line.spans) > 1:
-        return sorted(line.spans, key=lambda s: (-s.x1, s.order))
-    return line.spans
 
 
 def refs(spans: Sequence[Span], page: PageContent) -> tuple[Ref, ...]:

@@ -64,7 +64,8 @@ def figures(
         box = around([d.box for d in group])
         w, h = box[2] - box[0], box[3] - box[1]
         images = sum(1 for d in group if d.kind == "image")
-        if not images and (w < 2 * SMALL or h < 2 * SMALL or len(group) + sum(d.pieces - 1 for d in group) < 3):
+        few = len(group) + sum(d.pieces - 1 for d in group) < 3
+        if not images and (w < 2 * SMALL or h < 2 * SMALL or (few and not framed(group, rest, spans))):
             rest.extend(group)
             continue
         out.append(Figure(box, [d.item for d in group], images, order=min(d.item for d in group)))
@@ -98,7 +99,9 @@ def charts(rest: list[Drawing], spans: Sequence[Span], width: float, height: flo
     ]
     if len(plain) < 3 or len(plain) > MANY:
         return []
-    out: list[Figure] = []
+    out = bars_in_a_row(plain, rest, spans)
+    taken = {i for f in out for i in f.items}
+    plain = [d for d in plain if d.item not in taken]
     for group in cluster(plain):
         box = around([d.box for d in group])
         w, h = box[2] - box[0], box[3] - box[1]
@@ -119,6 +122,43 @@ def charts(rest: list[Drawing], spans: Sequence[Span], width: float, height: flo
         gone = {d.item for d in group}
         rest[:] = [d for d in rest if d.item not in gone]
     return out
+
+
+def bars_in_a_row(plain: Sequence[Drawing], rest: list[Drawing], spans: Sequence[Span]) -> list[Figure]:
+    """Bars of one width on one line, of different heights (or lying, of different lengths), with no words in them."""
+    out: list[Figure] = []
+    solid = [d for d in plain if d.solid and d.box[2] - d.box[0] > 4 and d.box[3] - d.box[1] > 4]
+    for lying in (False, True):
+        rows: dict[tuple[int, int], list[Drawing]] = {}
+        for d in solid:
+            x0, y0, x1, y1 = d.box
+            key = (round(x0), round(y1 - y0)) if lying else (round(y0), round(x1 - x0))
+            rows.setdefault(key, []).append(d)
+        for group in rows.values():
+            lengths = {round(d.box[2] - d.box[0] if lying else d.box[3] - d.box[1]) for d in group}
+            if len(group) < 3 or len(lengths) < 2:
+                continue
+            box = around([d.box for d in group])
+            if box[2] - box[0] < 40 or box[3] - box[1] < 30 or any(within(s, d.box, 0.0) for d in group for s in spans):
+                continue
+            out.append(Figure(box, [d.item for d in group], 0, order=min(d.item for d in group)))
+            gone = {d.item for d in group}
+            rest[:] = [d for d in rest if d.item not in gone]
+            solid = [d for d in solid if d.item not in gone]
+    return out
+
+
+def framed(group: Sequence[Drawing], rest: Sequence[Drawing], spans: Sequence[Span]) -> bool:
+    """Whether a curve or a slanted line is drawn in a frame of its own that holds no text: a graph."""
+    box = around([d.box for d in group])
+    for d in rest:
+        x0, y0, x1, y1 = d.box
+        inside = x0 - 1 <= box[0] and y0 - 1 <= box[1] and x1 + 1 >= box[2] and y1 + 1 >= box[3]
+        if d.plain and inside and x1 - x0 > 50 and y1 - y0 > 40:
+            near = box[0] - x0 < 40 and box[1] - y0 < 40 and x1 - box[2] < 40 and y1 - box[3] < 40
+            if near and not any(within(s, d.box, 0.0) for s in spans):
+                return True
+    return False
 
 
 def grow(found: Sequence[Figure], lines: Sequence[Line], refuse: Callable[[str], bool]) -> list[Line]:

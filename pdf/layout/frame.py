@@ -1,7 +1,7 @@
 """The frame a page is read in: its painted texts as spans along the direction most of them run, its drawings, rules.
 
-A page set sideways (without /Rotate saying so) and vertical Chinese or Japanese are turned, so that the rest of the
-layout only knows lines from left to right and from top to bottom.
+A page set sideways (without /Rotate saying so) and vertical Chinese or Japanese are turned, one written from right to
+left is mirrored, so that the rest of the layout only knows lines from left to right and from top to bottom.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from pdf.layout.figures import Drawing
 from pdf.layout.grid import Rule
-from pdf.layout.lines import Span, cjk
+from pdf.layout.lines import Span, cjk, rtl
 from pdf.layout.model import Box, Style
 from pdf.layout.tabs import gaps
 from pdf.page import Font, Item, PageItems
@@ -37,6 +37,8 @@ class Frame:
     turn: int
     width: float
     height: float
+    #: the page is written from right to left: x is measured from its right edge
+    mirror: bool = False
     spans: list[Span] = field(default_factory=list)
     drawings: list[Drawing] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
@@ -54,6 +56,8 @@ class Frame:
         """A box as the reader sees the page, in this frame."""
         x0, y0, x1, y1 = box
         w, h = self.items.width, self.items.height
+        if self.mirror:
+            return (w - x1, y0, w - x0, y1)
         if self.turn == 90:
             return (y0, w - x1, y1, w - x0)
         if self.turn == 180:
@@ -66,6 +70,8 @@ class Frame:
         """A box of this frame as the reader sees the page."""
         x0, y0, x1, y1 = box
         w, h = self.items.width, self.items.height
+        if self.mirror:
+            return (w - x1, y0, w - x0, y1)
         if self.turn == 90:
             return (w - y1, x0, w - y0, x1)
         if self.turn == 180:
@@ -131,12 +137,16 @@ def frame_of(items: PageItems) -> Frame:
     if turn and upright.get(0.0, 0) > 0.4 * sum(upright.values()):
         turn = 0
     width, height = (items.width, items.height) if turn % 180 == 0 else (items.height, items.width)
-    frame = Frame(items, turn, width, height, blank=blank)
+    right = sum(len(item.text) for item, _ in texts if rtl(item.text))
+    mirror = turn == 0 and right > 0.5 * sum(len(item.text) for item, _ in texts)
+    frame = Frame(items, turn, width, height, mirror, blank=blank)
     styles: dict[tuple[int, float, int], Style] = {}
     links = [(a.index, [frame.to(b) for b in a.boxes]) for a in items.links if not a.hidden]
     frame.uri = {a.index: bool(a.uri) for a in items.links}
     for item, angle in texts:
         read_text(frame, item, (angle - turn) % 360, styles, links)
+    for span in frame.spans if mirror else ():
+        span.mirror = True
     read_drawings(frame)
     return frame
 
@@ -179,12 +189,14 @@ def read_text(
         base = box[1] + 0.12 * size  # vertical writing hangs from the middle of its column
     if not box[1] - size <= base <= box[3] + size:
         base = box[1]
-    y0, y1 = base - 0.21 * size, base + 0.74 * size
     text = item.text
+    if box[1] > base + 0.2 * size and high < 0.62 * size and text.strip().isalnum() and len(text) <= 3:
+        base, size = box[1], 0.65 * size  # a raised mark that the font draws small on the line's own baseline
+    y0, y1 = base - 0.21 * size, base + 0.74 * size
     x0, x1 = box[0], box[2]
     if x1 - x0 < 0.01:
         x0, x1 = min(x, x0), max(x, x1) + 0.4 * size * len(text)
-    parts = cuts(frame, item, size) if frame.turn == 0 else []
+    parts = cuts(frame, item, size) if frame.turn == 0 and not frame.mirror else []
     over = [(index, quads) for index, quads in links if any(meets((x0, y0, x1, y1), q) for q in quads)]
     if over:
         parts = linked(frame, item, parts, over, y0, y1)
@@ -263,7 +275,7 @@ def linked(
     if len(over) == 1 and not parts and covers((box[0], y0, box[2], y1), over[0][1]):
         return []
     chars = frame.items.chars(item)
-    if not chars or frame.turn:
+    if not chars or frame.turn or frame.mirror:
         return parts
     holder: list[int] = []
     for char in chars:

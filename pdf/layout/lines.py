@@ -23,6 +23,7 @@ class Span:
         "drawn",
         "item",
         "link",
+        "mirror",
         "order",
         "own",
         "size",
@@ -53,6 +54,8 @@ class Span:
         self.link = -1
         #: a picture that stands for the text
         self.drawn = False
+        #: x is measured from the right edge of the page
+        self.mirror = False
         #: direction against the page's, degrees; a span of another direction is in a frame of its own
         self.turn = 0.0
         #: its place in that frame: along, up, length (the box is the page's)
@@ -91,15 +94,24 @@ def join(spans: Sequence[Span]) -> str:
     """The text of spans in reading order, a space where the gap between them stands for one."""
     parts: list[str] = []
     before: Span | None = None
+    if len(spans) > 1 and not spans[0].mirror and any(not s.text.isascii() for s in spans):
+        spans = in_reading_order(spans)
     for span in spans:
         if before is not None and parts and not parts[-1].endswith(" ") and not span.text.startswith(" "):
-            gap = span.x0 - before.x1
+            gap = max(span.x0 - before.x1, before.x0 - span.x1)
             size = max(span.size, before.size)
             if gap > WORD_GAP * size and not (cjk(before.text[-1:]) and cjk(span.text[:1]) and gap < APART * size):
                 parts.append(" ")
         parts.append(span.text)
         before = span
     return " ".join("".join(parts).split())
+
+
+def in_reading_order(spans: Sequence[Span]) -> Sequence[Span]:
+    """Spans of one line as they are read: from its right end where most of its letters run from right to left."""
+    if spans[0].mirror or not rtl("".join(s.text for s in spans)):
+        return spans
+    return sorted(spans, key=lambda s: (-s.x1, s.order))
 
 
 def cjk(char: str) -> bool:

@@ -67,7 +67,8 @@ class Block:
     children: tuple[Block, ...] = ()
     #: the list label the text begins with ("•", "2.", "(a)"), else ""
     label: str = ""
-    #: left edge of the text after the label
+    #: where its lines begin, and where the text after the label does: points along the reading direction, as `column`
+    left: float = 0.0
     body_x: float = 0.0
     lines: int = 1
     #: the column the block stands in: (left, right)

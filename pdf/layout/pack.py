@@ -92,6 +92,7 @@ class Packer:
             style=style_of(spans),
             pieces=tuple(parts),
             label=label,
+            left=r2(x0),
             body_x=r2(rows[0].body_x),
             lines=len(rows),
             column=(r2(span[0]), r2(span[1])),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from pdf.layout.model import Block, PageAnalysis
+from pdf.tagging.compose_flow import body_style
 
 #: The share of a page's height, from either edge, in which heads and feet stand.
 ZONE = 0.13
@@ -29,7 +30,7 @@ def furniture(pages: Sequence[PageAnalysis]) -> dict[tuple[int, int], tuple[str,
     seen: dict[tuple[str, str], set[int]] = {}
     for page, _, block, zone, _ in edges:
         seen.setdefault((zone, shape(block.text)), set()).add(page.number)
-    numbers = numbered(edges)
+    numbers = numbered(edges, body_style(pages).size)
     many = len(pages)
     for page, i, block, zone, _ in edges:
         alike = seen[zone, shape(block.text)]
@@ -69,7 +70,7 @@ def shape(text: str) -> str:
     return _DIGITS.sub("#", "".join(text.split()).lower())[:120]
 
 
-def numbered(edges: Sequence[tuple[PageAnalysis, int, Block, str, int]]) -> set[tuple[int, int]]:
+def numbered(edges: Sequence[tuple[PageAnalysis, int, Block, str, int]], body: float) -> set[tuple[int, int]]:
     """Page numbers: alone in an edge zone, and counting with the pages (or the only one there is)."""
     found: list[tuple[int, int, int, str]] = []
     for page, i, block, zone, _ in edges:
@@ -84,7 +85,7 @@ def numbered(edges: Sequence[tuple[PageAnalysis, int, Block, str, int]]) -> set[
     ends: list[tuple[int, int, tuple[str, int]]] = []
     for page, i, block, zone, _ in edges:
         outer = _OUTER.match(block.text) or _INNER.match(block.text)
-        if outer and block.lines == 1 and block.role == "P" and "mark" not in block.attrs and not block.label:
+        if outer and block.lines == 1 and plain(block, body):
             key = (zone, int(outer[1]) - page.number)
             turning[key] = turning.get(key, 0) + 1
             ends.append((page.number, i, key))
@@ -95,6 +96,12 @@ def numbered(edges: Sequence[tuple[PageAnalysis, int, Block, str, int]]) -> set[
         for number, i, value, zone in found
         if steps[value - number] >= 2 or (zone == "foot" and alone and value == number + 1)
     }
+
+
+def plain(block: Block, body: float) -> bool:
+    """Whether a block may be a running head: no note, no item, not larger than the text (a chapter's heading is)."""
+    size = block.style.size if block.style else body
+    return block.role == "P" and "mark" not in block.attrs and not block.label and size <= body + 0.6
 
 
 def beside(pages: Sequence[PageAnalysis]) -> dict[tuple[int, int], tuple[str, Block]]:

@@ -162,7 +162,7 @@ def without_items(found: Sequence[Entry], entries: Sequence[Entry]) -> list[Entr
             continue
         line = series.setdefault((label.kind, label.form), [])
         for before, value in reversed(line[-6:]):
-            near = entry.key - before.key <= 12 and abs(before.block.box[0] - entry.block.box[0]) < 3
+            near = entry.key - before.key <= 12 and abs(before.block.left - entry.block.left) < 3
             near = near and abs(look(before.block).size - look(entry.block).size) < 0.6
             if near and value == label.value - 1 and (before.key in chosen) != (entry.key in chosen):
                 chosen.discard(before.key)
@@ -232,10 +232,8 @@ def front(found: Sequence[Entry], entries: Sequence[Entry]) -> tuple[list[Entry]
     if not entries or not found:
         return list(found), False
     first = entries[0].page
-    start = next(
-        (e.key for e in entries if e.block.role == "P" and e.block.lines >= 3 and len(e.block.text) > 150),
-        entries[-1].key,
-    )
+    size = look(max((e.block for e in entries), key=lambda b: len(b.text))).size
+    start = next((e.key for e in entries if e.block.role == "P" and runs(e.block, size)), entries[-1].key)
     numbered = next((e.key for e in found if numbering(e.block)), start)
     start = min(start, numbered)
     begin = [e for e in found if e.key < start and e.page <= first + 1]
@@ -257,6 +255,14 @@ def front(found: Sequence[Entry], entries: Sequence[Entry]) -> tuple[list[Entry]
                 out.append(e)  # a title in two blocks
     chosen = {e.key for e in begin}
     return [*out, *(e for e in found if e.key not in chosen)], cover
+
+
+def runs(block: Block, size: float) -> bool:
+    """Whether a block is running text: several lines, or a whole sentence in the body's size."""
+    if block.lines >= 3 and len(block.text) > 150:
+        return True
+    sentence = len(block.text) >= 25 and block.text.rstrip()[-1:] in ".。؟।" and "centred" not in block.attrs
+    return sentence and abs(look(block).size - size) < 0.6 and (len(block.text) >= 60 or block.text[-1:] in "。؟।")
 
 
 def levels(found: Sequence[Entry], absolute: bool, cover: bool) -> dict[int, int]:

@@ -49,13 +49,13 @@ def lists(entries: Sequence[Entry], levels: Mapping[int, int]) -> dict[int, List
         label = labels.find(block.label) if block.label and block.role == "P" and entry.key not in levels else None
         if label is None:
             if stack and (belongs(entries, at, stack, levels) or between(entries, at, stack, levels)):
-                target = holder(stack, block.box[0])
+                target = holder(stack, block.left)
                 target.items[-1].more.append(entry)
                 stack[0].members.add(entry.key)
                 continue
             close()
             continue
-        x = block.box[0]
+        x = block.left
         placed = False
         while stack:
             level = stack[-1]
@@ -106,7 +106,7 @@ def between(entries: Sequence[Entry], at: int, stack: Sequence[List], levels: Ma
     block = entries[at].block
     if block.role not in ("Figure", "P") or entries[at].key in levels or "turn" in block.attrs:
         return False
-    if block.role == "P" and block.box[0] < stack[-1].x + 2:
+    if block.role == "P" and block.left < stack[-1].x + 2:
         return False
     for entry in entries[at + 1 : at + 4]:
         if entry.key in levels or entry.block.role not in ("Figure", "P"):
@@ -114,7 +114,7 @@ def between(entries: Sequence[Entry], at: int, stack: Sequence[List], levels: Ma
         label = labels.find(entry.block.label) if entry.block.label else None
         if label is not None:
             return label.kind not in ("bullet", "dash") and any(
-                labels.follows(level.last, label) and abs(level.x - entry.block.box[0]) < 4 for level in stack
+                labels.follows(level.last, label) and abs(level.x - entry.block.left) < 4 for level in stack
             )
     return False
 
@@ -144,8 +144,8 @@ def belongs(entries: Sequence[Entry], at: int, stack: Sequence[List], levels: Ma
     if host.style is None or abs(host.style.size - size) > 0.6:
         return False
     same_page = stack[-1].items[-1].entry.page == entry.page
-    hangs = any(abs(block.box[0] - level.items[-1].entry.block.body_x) < 0.6 * size for level in stack)
-    hangs = hangs and block.box[0] > stack[0].items[-1].entry.block.box[0] + 0.5 * size
+    hangs = any(abs(block.left - level.items[-1].entry.block.body_x) < 0.6 * size for level in stack)
+    hangs = hangs and block.left > stack[0].items[-1].entry.block.left + 0.5 * size
     if not same_page:
         return False
     return hangs and block.above < 2.2 * size
