@@ -8,12 +8,10 @@ the warning share of a limit, a warning names phase, seconds and job.
 from __future__ import annotations
 
 import json
-import logging
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -130,9 +128,7 @@ class Phase:
         self._child_cpu += cpu_seconds
         self._child_peak_mb = max(self._child_peak_mb, peak_memory_mb)
 
-    def record(
-        self, *, job_id: str, document: str, run_id: str, memory_limit_mb: float, ok: bool
-    ) -> PhaseRecord:
+    def record(self, *, job_id: str, document: str, run_id: str, memory_limit_mb: float, ok: bool) -> PhaseRecord:
         """The record up to now. A phase that used the sandbox reports the sandbox's peak, another its own process's."""
         own_peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         return PhaseRecord(

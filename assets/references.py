@@ -33,7 +33,7 @@ def encode(value: object) -> bytes:
 
 
 def decode(raw: bytes) -> object:
-    """The reference in these bytes. ``TypeError`` for an unknown kind, pydantic's ``ValidationError`` for a bad value."""
+    """The reference in these bytes. ``TypeError`` for an unknown kind, ``ValidationError`` for a bad value."""
     body = json.loads(raw)
     kind = _KINDS.get(body["kind"])
     if kind is None:
@@ -47,11 +47,11 @@ def asset_key(asset: str, document: str) -> str:
 
 
 def load(objects: Objects, asset: str, document: str, kind: type[T]) -> T:
-    """The last value of an asset for a document. ``TypeError`` when it is of another kind; store errors pass through."""
+    """The last value of an asset for a document. ``TypeError`` when it is of another kind."""
     value = decode(objects.read(asset_key(asset, document)))
     if type(value) is not kind:
         raise TypeError(f"{asset} of {document} is a {type(value).__name__}, not a {kind.__name__}")
-    return cast(T, value)
+    return value
 
 
 class ReferenceIOManager(IOManager):

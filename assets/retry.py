@@ -102,6 +102,4 @@ def retry_or_fail(error: BaseException, *, retry_number: int, stage: str, docume
     if problem.code == "UNEXPECTED":
         trace = "".join(traceback.format_exception(error))
         metadata["trace"] = MetadataValue.md(f"```\n{trace[-6000:]}\n```")
-    raise Failure(
-        description=f"{problem.code}: {problem.message}", metadata=metadata, allow_retries=False
-    ) from error
+    raise Failure(description=f"{problem.code}: {problem.message}", metadata=metadata, allow_retries=False) from error

@@ -172,7 +172,7 @@ class Documents:
             ":now": iso(self.clock()),
         }
         change = (
-            "SET base = :base, baseRevision = :rev, pages = :pages, lane = :lane, logStart = headSeq, "
+            "SET #base = :base, baseRevision = :rev, pages = :pages, lane = :lane, logStart = headSeq, "
             "#status = :ready, updatedAt = :now"
         )
         if pixel_changes_reason:
@@ -189,7 +189,7 @@ class Documents:
                     condition="sourceRevision = :rev AND (attribute_not_exists(baseRevision) OR baseRevision < :rev) "
                     "AND #status <> :deleting",
                     values=values,
-                    names={"#status": "status"},
+                    names={"#status": "status", "#base": "base"},
                 )
             )
         except Refused as refused:

@@ -70,6 +70,7 @@ class Settings(BaseSettings):
     alerts_topic: bool = Field(False, description="Send alerts to the stack's SNS topic as well as to the log")
 
     # Housekeeping.
+    source_retention_hours: Positive = Field(24, description="A published upload is removed after this many hours")
     partition_days: Positive = Field(14, description="A settled document's partition is retired after this many days")
 
     @property

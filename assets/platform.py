@@ -1,0 +1,103 @@
+"""The platform as a Dagster resource: the store, the sandbox and veraPDF, each started when it is first used."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dagster import ConfigurableResource, InitResourceContext
+from pydantic import PrivateAttr
+
+from pdf.sandbox import Limits, Sandbox
+from pdf.tools.verapdf import Vera, find_command
+from resources.clients import make_clients
+from resources.objects import Objects
+from resources.settings import Settings, load_settings
+from resources.store import Store, make_store
+from resources.values import ObjectRef, system_clock
+
+
+class Platform(ConfigurableResource):  # type: ignore[type-arg]
+    """Everything a stage needs. Settings come from the environment; nothing is opened before it is asked for."""
+
+    _settings: Settings | None = PrivateAttr(default=None)
+    _store: Store | None = PrivateAttr(default=None)
+    _sandbox: Sandbox | None = PrivateAttr(default=None)
+    _vera: Vera | None = PrivateAttr(default=None)
+    _bases: dict[str, Path] = PrivateAttr(default_factory=dict)
+    _folder: tempfile.TemporaryDirectory[str] | None = PrivateAttr(default=None)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of this process."""
+        if self._settings is None:
+            self._settings = load_settings()
+        return self._settings
+
+    @property
+    def store(self) -> Store:
+        """The store of the settings' stack."""
+        if self._store is None:
+            self._store = make_store(self.settings, make_clients(self.settings), system_clock)
+        return self._store
+
+    @property
+    def objects(self) -> Objects:
+        """The bucket."""
+        return self.store.objects
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """Where untrusted files are opened."""
+        if self._sandbox is None:
+            limits = Limits(
+                wall_seconds=self.settings.sandbox_seconds,
+                cpu_seconds=int(self.settings.sandbox_seconds) + 1,
+                memory_mb=self.settings.sandbox_memory_mb,
+            )
+            folder = self.settings.sandbox_folder
+            self._sandbox = Sandbox(limits, Path(folder) if folder else None)
+        return self._sandbox
+
+    @property
+    def vera(self) -> Vera:
+        """veraPDF: a command on the PATH where there is one, else the engine that came with the packages."""
+        if self._vera is None:
+            self._vera = Vera(command=find_command())
+        return self._vera
+
+    @contextmanager
+    def folder(self) -> Iterator[Path]:
+        """A work directory for one step, removed after it."""
+        with tempfile.TemporaryDirectory(prefix="stage-", dir=self.settings.sandbox_folder) as path:
+            yield Path(path)
+
+    def file(self, ref: ObjectRef) -> Path:
+        """The pinned bytes as a local file, fetched once a process: the chunks of a document share their base."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="bases-", dir=self.settings.sandbox_folder)
+        if ref.sha256 not in self._bases:
+            for path in self._bases.values():  # one at a time: a run works on one document
+                path.unlink(missing_ok=True)
+            self._bases.clear()
+            path = Path(self._folder.name) / ref.sha256
+            self.objects.fetch(ref, path)
+            self._bases[ref.sha256] = path
+        return self._bases[ref.sha256]
+
+    def close(self) -> None:
+        """End what was started."""
+        if self._sandbox is not None:
+            self._sandbox.close()
+        if self._vera is not None:
+            self._vera.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+        self._sandbox = self._vera = self._folder = None
+        self._bases.clear()
+
+    def teardown_after_execution(self, context: InitResourceContext) -> None:
+        """Dagster's run (or step process) is over."""
+        self.close()

@@ -1,0 +1,182 @@
+"""What every stage of a document does around its own work: claim, measure, and end with a code when it must.
+
+A stage holds the document's claim while it works. Its outcome is written through the claim's fence, so a run that was
+cancelled, superseded or cut off changes nothing. Transient errors are tried again inside the run; anything else settles
+the document's work row, its job and its outcome, and fails the step with its code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from dagster import AssetExecutionContext, Failure, OpExecutionContext, RetryRequested
+
+from assets import ceilings
+from assets.ceilings import Phase, PhaseRecord
+from assets.platform import Platform
+from assets.retry import Problem, problem_of, retries_left, retry_or_fail
+from pdf.errors import Code as PdfCode
+from resources.errors import StoreError
+from resources.ledger import CEILINGS, COST
+from resources.store import Store
+from resources.work import FAILED, REMEDIATE, Claim
+
+Context = AssetExecutionContext | OpExecutionContext
+KIND_TAG, GENERATION_TAG, VERSION_TAG = "work", "generation", "version"
+#: What a file itself is the reason for: the document is refused, not failed.
+REFUSALS = frozenset(
+    (
+        PdfCode.NOT_A_PDF,
+        PdfCode.SOURCE_DAMAGED,
+        PdfCode.ENCRYPTED,
+        PdfCode.NO_PAGES,
+        PdfCode.PORTFOLIO,
+        PdfCode.DYNAMIC_XFA,
+        PdfCode.NEEDS_OCR,
+        PdfCode.TOO_LARGE,
+        PdfCode.DOCUMENT_TOO_LARGE,
+    )
+)
+#: Codes that say that this run has lost the right to settle anything.
+LOST = frozenset(("CLAIM_LOST", "SUPERSEDED", "CANCELLED", "CLAIM_HELD", "ATTEMPTS_EXHAUSTED"))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage at work: the document's claim, what it measures, and the rooms it uses."""
+
+    name: str
+    document: str
+    claim: Claim
+    phase: Phase
+    platform: Platform
+
+    @property
+    def store(self) -> Store:
+        """The store."""
+        return self.platform.store
+
+    def phase_metadata(self) -> dict[str, float]:
+        """What the phase took up to now, as metadata that plots over time."""
+        return self._record().metadata()
+
+    def _record(self) -> PhaseRecord:
+        limit = self.platform.settings.sandbox_memory_mb
+        claim = self.claim
+        return self.phase.record(
+            job_id=claim.job_id, document=self.document, run_id=claim.run_id, memory_limit_mb=limit, ok=True
+        )
+
+
+def work_kind(context: Context) -> str:
+    """The unit of work that this run is for."""
+    return str(context.run.tags.get(KIND_TAG, REMEDIATE))
+
+
+def claimed(context: Context, platform: Platform) -> Claim:
+    """The run's claim on its document. Every step of a run gets the same one."""
+    tag = context.run.tags.get(GENERATION_TAG)
+    generation = int(tag) if tag else None
+    return platform.store.work.claim(context.partition_key, work_kind(context), context.run_id, generation)
+
+
+@contextmanager
+def stage(context: Context, platform: Platform, name: str, status: str | None = None) -> Iterator[Stage]:
+    """Do a stage's work inside this. `status` is what the job's record moves on to."""
+    document = context.partition_key
+    phase = Phase(name)
+    claim: Claim | None = None
+    ok = False
+    try:
+        claim = claimed(context, platform)
+        if status is not None:
+            platform.store.jobs.advance(claim.job_id, claim.job_started, status)
+        with platform.store.work.hold(claim):
+            yield Stage(name, document, claim, phase, platform)
+        ok = True
+    except (RetryRequested, Failure):
+        raise
+    except Exception as error:  # noqa: BLE001 it is told, with its code, and ends the step
+        problem = problem_of(error)
+        if not retries_left(problem, context.retry_number) and claim is not None:
+            settle_failure(platform.store, claim, name, problem)
+        retry_or_fail(error, retry_number=context.retry_number, stage=name, document=document)
+    finally:
+        if claim is not None:
+            publish_phase(context, platform, phase, claim, ok=ok)
+
+
+def publish_phase(context: Context, platform: Platform, phase: Phase, claim: Claim, *, ok: bool) -> None:
+    """The phase's ceiling record: stdout, ledger, warning. Booked once a step and attempt."""
+    store = platform.store
+    record = phase.record(
+        job_id=claim.job_id,
+        document=claim.document,
+        run_id=context.run_id,
+        memory_limit_mb=platform.settings.sandbox_memory_mb,
+        ok=ok,
+    )
+    now = store.clock()
+    index = "" if phase.chunk_index is None else f":{phase.chunk_index}"
+    fact = f"{context.run_id}:{phase.name}{index}:{context.retry_number}"
+    dollars = record.seconds / 3600 * platform.settings.hourly_rate_usd
+    ceilings.publish(
+        record,
+        epoch_ms=int(now * 1000),
+        warn_fraction=platform.settings.ceiling_warn_fraction,
+        book=lambda fields: store.ledger.record(CEILINGS, fact, now, fields),
+        warn=context.log.warning,
+    )
+    cost = {
+        "operation": phase.name,
+        "document": claim.document,
+        "owner": claim.owner,
+        "job_id": claim.job_id,
+        "pages": record.page_count,
+        "seconds": round(record.seconds, 3),
+        "cpu_seconds": round(record.cpu_seconds, 3),
+        "usd": round(dollars, 8),
+    }
+    store.ledger.record(COST, fact, now, cost)
+
+
+def settle_failure(store: Store, claim: Claim, stage_name: str, problem: Problem) -> None:
+    """The document's attempt has failed: through the fence, then for people. A lost claim settles nothing."""
+    if problem.code in LOST:
+        return
+    refused = problem.code in REFUSALS
+    try:
+        row = store.work.fail(claim, problem.code, problem.message, retryable=problem.retryable and not refused)
+    except StoreError as error:
+        if str(error.code) not in LOST:
+            raise
+        return
+    if row.state == FAILED:
+        tell_failure(store, claim, stage_name, problem.code, problem.message)
+
+
+def tell_failure(store: Store, claim: Claim, stage_name: str, code: str, message: str) -> None:
+    """Write a final failure where people look: the document and the job. Repeated, it changes nothing."""
+    if claim.kind != REMEDIATE:
+        return
+    outcome = "refused" if code in REFUSALS else "failed"
+    owner = claim.owner
+    title = title_of(claim.source.key) if claim.source is not None else claim.document
+    size = claim.source.size if claim.source is not None else 0
+    try:
+        store.documents.open_source(claim.document, owner, title, claim.revision, size)
+        store.documents.set_outcome(claim.document, claim.revision, outcome, code, message)
+    except StoreError as error:
+        if str(error.code) not in (*LOST, "NOT_READY"):
+            raise
+    store.jobs.settle_file(
+        claim.job_id, claim.job_started, claim.document, ok=False, stage=stage_name, code=code, reason=message
+    )
+
+
+def title_of(key: str) -> str:
+    """A title until the PDF says better: the file's name."""
+    name = key.rsplit("/", 1)[-1]
+    return name[:-4] if name.lower().endswith(".pdf") else name

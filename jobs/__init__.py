@@ -1,0 +1,1 @@
+"""What runs: the document job, verification of saved versions, and housekeeping with its schedules."""

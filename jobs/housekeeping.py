@@ -1,0 +1,129 @@
+"""Housekeeping: scanning the bucket for what no event told of, redriving dead letters, retiring partitions, purging."""
+
+from dagster import Config, DefaultScheduleStatus, OpExecutionContext, ScheduleDefinition, job, op
+from pydantic import Field
+
+from assets.partitions import PARTITION_SET
+from assets.platform import Platform
+from jobs.intake import take_object
+from resources.documents import Documents
+from resources.errors import StoreError
+from resources.queues import INCOMING, ObjectCreated
+from resources.work import REMEDIATE, SETTLED
+
+
+class Redrive(Config):
+    """Which queue's dead letters go back."""
+
+    queue: str = Field("intake", description="`intake` or `verify`")
+
+
+@op(description="Take what lies under incoming/ and no event has told of.")
+def scan(context: OpExecutionContext, platform: Platform) -> None:
+    """A file that the store knows in this version is skipped; at most so many are taken at a time."""
+    store, settings = platform.store, platform.settings
+    if settings.intake_mode == "realtime":
+        context.log.info("INTAKE_MODE is realtime: nothing is scanned.")
+        return
+    taken = seen = 0
+    for found in store.objects.keys(INCOMING):
+        seen += 1
+        head = store.objects.head(found.key)
+        if head is None:
+            continue
+        # A listing has no sequencer; the empty one is earlier than any event's, so it never replaces what one told.
+        event = ObjectCreated(store.objects.bucket, found.key, head.version_id, head.size, "")
+        if take_object(store, event) == "new":
+            taken += 1
+        if taken >= settings.scan_job_limit:
+            break
+    context.log.info("Scanned %d objects, took %d.", seen, taken)
+
+
+@op(description="Put a queue's dead letters back into it, after the cause was mended.")
+def redrive(context: OpExecutionContext, platform: Platform, config: Redrive) -> None:
+    """Reads of the queue bear a message that comes twice."""
+    store = platform.store
+    pairs = {"intake": (store.intake_dead, store.intake), "verify": (store.verify_dead, store.verify)}
+    dead, alive = pairs[config.queue]
+    context.log.info("Moved %d messages back to %s.", dead.move_to(alive), alive.name)
+
+
+@op(description="Take settled documents out of the set of partitions; they come back when they are touched.")
+def retire(context: OpExecutionContext, platform: Platform) -> None:
+    """The set is what people look at; the registry of documents is the store."""
+    store = platform.store
+    before = store.clock() - platform.settings.partition_days * 86400
+    gone = 0
+    for key in context.instance.get_dynamic_partitions(PARTITION_SET):
+        row = store.work.get(key, REMEDIATE)
+        if row is None or (row.state in SETTLED and row.updated_at < before):
+            context.instance.delete_dynamic_partition(PARTITION_SET, key)
+            gone += 1
+    context.log.info("Retired %d partitions.", gone)
+
+
+@op(description="Remove uploads whose revision has been published for the retention time.")
+def purge(context: OpExecutionContext, platform: Platform) -> None:
+    """Only what is verified, published, active and old enough; anything else stays."""
+    store = platform.store
+    removed = 0
+    for key in context.instance.get_dynamic_partitions(PARTITION_SET):
+        row = store.work.get(key, REMEDIATE)
+        if row is None or row.source is None or not purgeable(store.documents, key, row.revision):
+            continue
+        if store.clock() - row.updated_at < platform.settings.source_retention_hours * 3600:
+            continue
+        head = store.objects.head(row.source.key, row.source.version_id)
+        if head is not None:
+            store.objects.delete_version(head)
+            removed += 1
+    context.log.info("Removed %d uploads.", removed)
+
+
+def purgeable(documents: Documents, doc: str, revision: int) -> bool:
+    """Whether a source revision is published and active."""
+    try:
+        document = documents.get(doc)
+    except StoreError:
+        return False
+    return (
+        document.outcome == "published"
+        and document.source_revision == document.base_revision == revision
+        and document.active_version > 0
+    )
+
+
+@job(description="Finds uploads that no event has told of. Every five minutes.")
+def scan_incoming() -> None:
+    """One step."""
+    scan()
+
+
+@job(description="Puts dead letters back, by hand, after the cause was mended.")
+def redrive_dead_letters() -> None:
+    """One step."""
+    redrive()
+
+
+@job(description="Keeps the set of partitions to what is on its way or was settled lately. Daily.")
+def retire_partitions() -> None:
+    """One step."""
+    retire()
+
+
+@job(description="Removes uploads whose published version has stood for the retention time. Hourly.")
+def purge_sources() -> None:
+    """One step."""
+    purge()
+
+
+JOBS = (scan_incoming, redrive_dead_letters, retire_partitions, purge_sources)
+SCHEDULES = tuple(
+    ScheduleDefinition(job=target, cron_schedule=cron, execution_timezone="UTC", default_status=status)
+    for target, cron, status in (
+        (scan_incoming, "*/5 * * * *", DefaultScheduleStatus.RUNNING),
+        (retire_partitions, "10 3 * * *", DefaultScheduleStatus.RUNNING),
+        (purge_sources, "20 * * * *", DefaultScheduleStatus.RUNNING),
+    )
+)

@@ -1,0 +1,59 @@
+"""How an object under ``incoming/`` becomes work: which document and job it is, and what is not taken."""
+
+from __future__ import annotations
+
+from resources.errors import Code, StoreError
+from resources.queues import INCOMING, ObjectCreated
+from resources.store import Store
+from resources.values import document_id
+from resources.work import Source
+
+OWNER_METADATA = "owner-id"
+#: What an intake came to, beside the answers of `Work.offer`.
+IGNORED, UNSUPPORTED, GONE = "ignored", "unsupported", "gone"
+
+
+def job_of(key: str, depth: int) -> str:
+    """The job that a key belongs to: its first folders, up to `depth`; a file at the root is its own."""
+    parts = key.removeprefix(INCOMING).split("/")
+    return "/".join(parts[: min(depth, len(parts) - 1)]) or parts[0]
+
+
+def take_object(store: Store, event: ObjectCreated) -> str:
+    """Write an upload down in the store, durably. Repeated, it changes nothing.
+
+    Returns ``new``, ``replaced``, ``duplicate``, ``stale``, ``unsupported`` (recorded in its job, not run), ``gone``
+    (deleted meanwhile), ``ignored`` (a folder marker, or outside of ``incoming/``).
+    """
+    key = event.key
+    if event.bucket != store.objects.bucket or not key.startswith(INCOMING) or key.endswith("/"):
+        return IGNORED
+    settings = store.settings
+    job_id = job_of(key, settings.job_folder_depth)
+    in_folder = "/" in key.removeprefix(INCOMING)
+    wait = settings.folder_wait_seconds if in_folder else 0
+    name = key.removeprefix(INCOMING)
+    if not key.lower().endswith(".pdf"):
+        store.jobs.add_unsupported(store.jobs.open(job_id, wait), name)
+        return UNSUPPORTED
+    try:
+        metadata = store.objects.metadata(key, event.version_id)
+    except StoreError as error:
+        if error.code != Code.OBJECT_MISSING:
+            raise
+        return GONE
+    doc = document_id(event.bucket, key)
+    row = store.work.get(doc)
+    if row is not None and row.source is not None and row.source.version_id == event.version_id:
+        # The file's place in its job is written after the row: a crash between the two is mended here.
+        job = store.jobs.get(row.job_id, row.job_started)
+        if job is not None:
+            store.jobs.add_file(job, doc, name)
+        return "duplicate"
+    job = store.jobs.open(job_id, wait)
+    owner = metadata.get(OWNER_METADATA) or settings.intake_owner_id
+    source = Source(key, event.version_id, event.size, event.sequencer)
+    answer = store.work.offer(doc, owner, source, job.id, job.started, due_at=store.clock() + wait)
+    if answer in ("new", "replaced"):
+        store.jobs.add_file(job, doc, name)
+    return answer

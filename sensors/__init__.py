@@ -1,0 +1,1 @@
+"""What reacts: uploads, saved versions, runs that ended, dead letters."""

@@ -1,0 +1,78 @@
+"""Uploads: S3's events are written down in the store and only then taken off the queue; what is due gets its run."""
+
+from dagster import DefaultSensorStatus, RunRequest, SensorEvaluationContext, SensorResult, SkipReason, sensor
+
+from assets.partitions import documents
+from assets.platform import Platform
+from jobs.intake import take_object
+from jobs.remediation import remediate_document, request, verify_version
+from resources.errors import StoreError
+from resources.queues import Message, parse_s3_event
+from resources.store import Store
+
+#: A tick ends well inside Dagster's limit of 60 s, whatever waits.
+TICK_SECONDS = 20.0
+
+
+@sensor(
+    jobs=[remediate_document, verify_version],
+    minimum_interval_seconds=1,
+    default_status=DefaultSensorStatus.RUNNING,
+    description="Reads S3's events from the intake queue, writes them down as work, and asks for the runs of all work "
+    "that is due.",
+)
+def intake(context: SensorEvaluationContext, platform: Platform) -> SensorResult | SkipReason:
+    """Queue → store → runs. Nothing leaves the queue before it is durable; nothing sleeps."""
+    store = platform.store
+    taken = read_queue(context, store)
+    requests = launch(store)
+    if not requests:
+        return SkipReason(f"{taken} events taken, nothing is due." if taken else "Nothing waits.")
+    keys = sorted({str(one.partition_key) for one in requests})
+    return SensorResult(run_requests=requests, dynamic_partitions_requests=[documents.build_add_request(keys)])
+
+
+def read_queue(context: SensorEvaluationContext, store: Store) -> int:
+    """Take a bounded batch of events; returns how many messages were taken off."""
+    until = store.clock() + TICK_SECONDS
+    most = store.settings.intake_batch_messages
+    count = 0
+    while count < most and store.clock() < until:
+        messages = store.intake.receive(min(10, most - count))
+        if not messages:
+            break
+        done: list[Message] = []
+        for message in messages:
+            try:
+                events = parse_s3_event(message.body)
+            except ValueError as error:
+                # It will never be readable: to the dead letters at once, where people look.
+                context.log.error("A message on the intake queue is unreadable: %s", error)
+                store.intake_dead.client.send_message(QueueUrl=store.intake_dead.url, MessageBody=message.body)
+                done.append(message)
+                continue
+            try:
+                for event in events:
+                    context.log.info("%s: %s", event.key, take_object(store, event))
+            except StoreError as error:
+                # Only what could not be taken goes back; it is seen again after the visibility time.
+                context.log.warning("An upload could not be taken yet: %s", error)
+                continue
+            done.append(message)
+        store.intake.delete(done)
+        count += len(messages)
+    return count
+
+
+def launch(store: Store) -> list[RunRequest]:
+    """Requests for the runs of rows that are due. A folder that is not quiet yet is looked at again later."""
+    out: list[RunRequest] = []
+    for row in store.work.due(store.settings.intake_launch_limit):
+        job = store.jobs.get(row.job_id, row.job_started)
+        if job is not None and job.status == "QUEUED":
+            if job.quiet_at > store.clock():
+                store.work.postpone(row, job.quiet_at)
+                continue
+            store.jobs.advance(job.id, job.started, "IN_PROGRESS")
+        out.append(request(row, store.settings))
+    return out

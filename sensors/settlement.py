@@ -1,0 +1,115 @@
+"""Runs that ended, however: the document's work row, outcome and job record are settled once, whatever crashed.
+
+A stage settles its own failures. What is left are runs that could not: a worker that was killed, a machine that went, a
+run that was cancelled or never began.
+"""
+
+from collections.abc import Callable
+
+from dagster import (
+    DagsterRun,
+    DagsterRunStatus,
+    DefaultSensorStatus,
+    RunStatusSensorContext,
+    RunStatusSensorDefinition,
+    SensorEvaluationContext,
+    SkipReason,
+    run_status_sensor,
+    sensor,
+)
+
+from assets.platform import Platform
+from assets.stage import GENERATION_TAG, KIND_TAG, tell_failure
+from jobs.remediation import DOCUMENT_TAG, remediate_document, verify_version
+from resources.store import Store
+from resources.work import FAILED, QUEUED, REMEDIATE, RUNNING, Claim, Row
+
+_KILLED = ("RUN_LOST", "The worker that ran the document was killed, or its machine went.")
+_CANCELLED = ("RUN_CANCELLED", "Somebody cancelled the run.")
+_NEVER = "The run ended before it began to work."
+
+
+def settle(store: Store, run: DagsterRun, code: str, reason: str, *, retryable: bool) -> str:
+    """Settle what a run left behind; returns what was done, in words."""
+    doc = run.tags.get(DOCUMENT_TAG) or run.tags.get("dagster/partition")
+    if not doc:
+        return "no document"
+    kind = run.tags.get(KIND_TAG, REMEDIATE)
+    row = store.work.get(doc, kind)
+    if row is None:
+        return "no work"
+    if row.state == RUNNING and row.run_id == run.run_id:
+        claim = claim_of(row)
+        after = store.work.run_ended(doc, kind, run.run_id, code, reason, retryable=retryable)
+        if after is not None and after.state == FAILED and claim is not None:
+            tell_failure(store, claim, "run", code, reason)
+        return f"was running, is {after.state if after else 'another run’s'}"
+    if row.state == QUEUED and row.run_id != run.run_id and run.tags.get(GENERATION_TAG) == str(row.generation):
+        asked = run.tags.get("dagster/run_key", "")
+        if asked == row.run_key:
+            after = store.work.never_began(row, _NEVER)
+            return "never began" if after else "moved on"
+    return f"is {row.state}"
+
+
+def claim_of(row: Row) -> Claim | None:
+    """The claim that a running row stands for."""
+    return Claim(
+        row.document,
+        row.kind,
+        row.token or "",
+        row.generation,
+        row.revision,
+        row.owner,
+        row.lane,
+        row.attempts,
+        row.run_id or "",
+        row.source,
+        row.job_id,
+        row.job_started,
+    )
+
+
+def _make(name: str, status: DagsterRunStatus, handle: Callable[[Store, DagsterRun], str]) -> RunStatusSensorDefinition:
+    @run_status_sensor(
+        name=name,
+        run_status=status,
+        monitored_jobs=[remediate_document, verify_version],
+        default_status=DefaultSensorStatus.RUNNING,
+        minimum_interval_seconds=2,
+        description=f"Settles the work of document runs that ended as {status.value.lower()}.",
+    )
+    def settlement(context: RunStatusSensorContext, platform: Platform) -> None:
+        context.log.info("%s: %s", context.dagster_run.run_id, handle(platform.store, context.dagster_run))
+
+    return settlement
+
+
+settle_failed = _make(
+    "settle_failed", DagsterRunStatus.FAILURE, lambda store, run: settle(store, run, *_KILLED, retryable=True)
+)
+settle_cancelled = _make(
+    "settle_cancelled", DagsterRunStatus.CANCELED, lambda store, run: settle(store, run, *_CANCELLED, retryable=False)
+)
+settle_succeeded = _make(
+    # A run that succeeded has settled its row, unless a stage was skipped by something nobody foresaw.
+    "settle_succeeded",
+    DagsterRunStatus.SUCCESS,
+    lambda store, run: settle(store, run, "RUN_INCOMPLETE", "The run ended without a result.", retryable=False),
+)
+
+
+@sensor(
+    minimum_interval_seconds=15,
+    default_status=DefaultSensorStatus.RUNNING,
+    description="Queues work again whose worker has lost its lease: it died, or was cut off from the store.",
+)
+def recovery(context: SensorEvaluationContext, platform: Platform) -> SkipReason:
+    """Leases end whether or not anybody noticed what happened to the run."""
+    found = platform.store.work.recover()
+    for row in found:
+        context.log.warning("%s: the lease has ended, it is queued again", row.document)
+    return SkipReason(f"{len(found)} leases had ended.")
+
+
+SENSORS = (settle_failed, settle_cancelled, settle_succeeded, recovery)
