@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from pdf.layout import labels
+from pdf.layout.formulas import in_formula
 from pdf.layout.labels import Label
 from pdf.layout.lines import Line
 
@@ -32,6 +33,7 @@ class Row:
     body_x: float = 0.0
     bold: bool = False
     entry: bool = False
+    formula: bool = False
 
     def __post_init__(self) -> None:
         lines = self.lines
@@ -46,6 +48,7 @@ class Row:
         self.body_x = self.x0
         if self.label is not None:
             self.body_x = body_start(self)
+        self.formula = in_formula([s for g in lines for s in g.spans], self.text)
         self.entry = bool(LEADER.search(self.text)) and any(c.isalpha() for c in self.text)
 
 
@@ -168,6 +171,8 @@ def breaks(
     """Whether a new block begins with `row`."""
     size = max(before.size, row.size)
     step = before.base - row.base
+    if step < 1.6 * size and before.y0 - row.y1 < 0.1 * size and before.formula and row.formula:
+        return False  # a fraction's numerator, the line it stands on, its denominator
     usual = typical.get(round(row.size), 1.2 * row.size)
     if step > 1.25 * usual + 0.12 * size and step > 1.12 * size:
         return True

@@ -17,12 +17,14 @@ _CAPTION = re.compile(
     rf"^(?:(?P<figure>{_FIGURE})|(?P<table>{_TABLE}))\s*(?:[A-Z]{{0,2}}[-.]?\d+(?:[.\-]\d+)*[a-z]?|[IVX]+)\s*(?:[.:)–—|\-]|\s|$)",
     re.I,
 )
-_CJK = re.compile(r"^(?:(?P<figure>[图圖図]|그림)|(?P<table>表|표))\s*\d+")
+_OTHERS = re.compile(
+    r"^(?:(?P<figure>[图圖図]|그림|شكل|صورة|الشكل|איור|תרשים|תמונה)|(?P<table>表|표|جدول|الجدول|טבלה|לוח))\s*\d+"
+)
 
 
 def kind(text: str) -> str:
     """figure | table | "": what a caption speaks of, by its first words."""
-    found = _CAPTION.match(text) or _CJK.match(text)
+    found = _CAPTION.match(text) or _OTHERS.match(text)
     if not found:
         return ""
     return "figure" if found["figure"] else "table"

@@ -189,7 +189,7 @@ def read_text(
         base = box[1] + 0.12 * size  # vertical writing hangs from the middle of its column
     if not box[1] - size <= base <= box[3] + size:
         base = box[1]
-    text = item.text
+    text = item.text.replace("\x02", "\u00ad")  # PDFium's sign for a hyphen at the end of a line
     if box[1] > base + 0.2 * size and high < 0.62 * size and text.strip().isalnum() and len(text) <= 3:
         base, size = box[1], 0.65 * size  # a raised mark that the font draws small on the line's own baseline
     y0, y1 = base - 0.21 * size, base + 0.74 * size

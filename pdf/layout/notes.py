@@ -47,10 +47,13 @@ def notes(
     """
     out = list(blocks)
     last = len(out) - 1
+    while last >= 0 and out[last].text.strip("-– ").isdigit() and out[last].lines == 1:
+        last -= 1  # the page's number stands below its notes
+    foot = last + 1
     while last >= 0 and out[last].role == "P" and small(out[last], body):
         last -= 1
     start = None
-    for i in range(last + 1, len(out)):
+    for i in range(last + 1, foot):
         block = out[i]
         if start is None:
             ruled = any(

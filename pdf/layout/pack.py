@@ -9,8 +9,9 @@ from pdf.layout import content, labels
 from pdf.layout.blocks import Paragraph, Row, paragraphs, rows_of, text_of
 from pdf.layout.content import PageContent
 from pdf.layout.figures import Figure, around
+from pdf.layout.formulas import is_formula
 from pdf.layout.frame import Frame
-from pdf.layout.lines import Line, Span, rtl
+from pdf.layout.lines import Line, Span, join, rtl
 from pdf.layout.model import Block, Box, Piece, Ref, Style, StyleCount
 from pdf.layout.notes import note_label
 from pdf.layout.places import place
@@ -65,6 +66,10 @@ class Packer:
         role = "P"
         if paragraph.entry:
             role = "TOCI"
+        elif not label and is_formula(spans, len(rows)):
+            role = "Formula"
+            spans.sort(key=lambda s: s.order)  # as it was written: a fraction's parts lie above each other
+            text = join(spans)
         mark = "" if label else note_label(rows[0])
         parts: list[Piece] = []
         if label or mark:

@@ -119,6 +119,11 @@ class Nodes:
         kids = self.text_kids(page, block)
         if not kids:
             return None
+        if role == "Formula":
+            # the signs are read where Unicode knows them; a formula needs a text either way (ISO 14289-1 7.7)
+            known = sum(1 for c in block.text if not "\ue000" <= c <= "\uf8ff" and c != "\ufffd")
+            waiting = known < 0.8 * len(block.text)
+            return Node(ident, "Formula", kids, alt=alt.formula(page) if waiting else block.text, waiting=waiting)
         return Node(ident, role, kids, lang=self.run(block.text))  # type: ignore[arg-type]
 
     def text_kids(self, page: int, block: Block) -> tuple[Node | Ref, ...]:
