@@ -41,10 +41,10 @@ class Gains:
 
 def squeeze(pdf: pikepdf.Pdf) -> Gains:
     """Make an open document smaller in place, without loss."""
-    duplicates, duplicate_bytes = _join(pdf)
+    twins, duplicate_bytes = _join(pdf)
     pictures = picture_bytes = 0
     for thing in pdf.objects:
-        if not isinstance(thing, pikepdf.Stream):
+        if not isinstance(thing, pikepdf.Stream) or thing.objgen in twins:
             continue
         if thing.get("/Subtype") == Name.Image:
             saved = _picture(thing)
@@ -53,11 +53,13 @@ def squeeze(pdf: pikepdf.Pdf) -> Gains:
                 picture_bytes += saved
         else:
             _deflate_again(thing)
-    return Gains(pictures, picture_bytes, duplicates, duplicate_bytes)
+    return Gains(pictures, picture_bytes, len(twins), duplicate_bytes)
 
 
-def _join(pdf: pikepdf.Pdf) -> tuple[int, int]:
-    """Join images and font programs that are equal, dictionary and data: references to the later go to the first."""
+def _join(pdf: pikepdf.Pdf) -> tuple[set[tuple[int, int]], int]:
+    """Join images and font programs that are equal, dictionary and data: references to the later go to the first.
+
+    Returns the object numbers nobody refers to any more, and the bytes they had."""
     firsts: dict[bytes, pikepdf.Object] = {}
     twins: dict[tuple[int, int], pikepdf.Object] = {}
     saved = 0
@@ -78,7 +80,7 @@ def _join(pdf: pikepdf.Pdf) -> tuple[int, int]:
     if twins:
         for thing in pdf.objects:
             _relink(thing, twins, 0)
-    return len(twins), saved
+    return set(twins), saved
 
 
 def _written(value: object) -> bytes:
@@ -227,5 +229,5 @@ def _group4(
     if len(places) != 1 or not same:
         return None
     strip = out.getvalue()[places[0] : places[0] + sizes[0]]
-    parms = Dictionary(K=-1, Columns=width, Rows=height, BlackIs1=bool(photometric == 0))
+    parms = Dictionary(K=-1, Columns=width, Rows=height, BlackIs1=photometric == 1)
     return strip, Name.CCITTFaxDecode, parms

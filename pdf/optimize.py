@@ -119,6 +119,8 @@ def _lossless(source: Path, folder: Path, before: inventory.Inventory) -> Candid
             gains = squeeze(pdf)
             save(pdf, target, linearize=True)
         _prove(before, target)
+        if gains.pictures and (worst := _unlike(source, target)):
+            raise PdfError(Code.FEATURE_LOST, worst)
     except PdfError as error:
         if error.code is Code.DISK_FULL:
             raise

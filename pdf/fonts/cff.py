@@ -235,49 +235,55 @@ class Cff:
         """The local and global subroutines that glyphs of a name-keyed font call."""
         local: set[int] = set()
         shared: set[int] = set()
-        private = self.privates[0]
         for gid in gids:
-            self._trace(self.charstrings[gid], private, local, shared, [0], [0.0], 0)
+            self._trace(self.charstrings[gid], local, shared, [0, 0, 0], 0)
         return local, shared
 
-    def _trace(
-        self,
-        data: bytes,
-        private: Private,
-        local: set[int],
-        shared: set[int],
-        hints: list[int],
-        stack: list[float],
-        depth: int,
-    ) -> None:
+    def _trace(self, data: bytes, local: set[int], shared: set[int], state: list[int], depth: int) -> None:
+        """Run over a charstring for its calls. `state`: operands on the stack, the last of them, hints so far (they
+        say how long the masks are)."""
+        count, last, hints = state
         at, length = 0, len(data)
         while at < length:
             byte = data[at]
-            if byte >= 32 or byte == 28:
-                value, at = _number(data, at)
-                stack.append(value)
-                continue
             at += 1
-            if byte in (10, 29):
-                subrs, seen = (private.subrs, local) if byte == 10 else (self.gsubrs, shared)
-                if subrs is None or len(stack) < 2 or depth > 10:
-                    raise BadFont("a subroutine call without its number")
-                number = int(stack.pop()) + _bias(subrs)
-                if not 0 <= number < len(subrs):
+            if byte >= 32:
+                count += 1
+                if byte < 247:
+                    last = byte - 139
+                elif byte < 251:
+                    last = (byte - 247) * 256 + data[at] + 108
+                    at += 1
+                elif byte < 255:
+                    last = (251 - byte) * 256 - data[at] - 108
+                    at += 1
+                else:
+                    at += 4
+            elif byte == 28:
+                count += 1
+                last = int.from_bytes(data[at : at + 2], signed=True)
+                at += 2
+            elif byte == 10 or byte == 29:
+                subrs, seen = (self.privates[0].subrs, local) if byte == 10 else (self.gsubrs, shared)
+                number = last + (_bias(subrs) if subrs is not None else 0)
+                if subrs is None or count < 1 or depth > 10 or not 0 <= number < len(subrs):
                     raise BadFont("a call to no subroutine")
                 seen.add(number)
-                self._trace(subrs[number], private, local, shared, hints, stack, depth + 1)
-                continue
-            if byte == 11:
-                return
-            if byte in (1, 3, 18, 23):
-                hints[0] += (len(stack) - 1) // 2
-            elif byte in (19, 20):
-                hints[0] += (len(stack) - 1) // 2
-                at += (hints[0] + 7) // 8
-            elif byte == 12:
-                at += 1
-            del stack[1:]
+                state[:] = count - 1, 0, hints
+                self._trace(subrs[number], local, shared, state, depth + 1)
+                count, last, hints = state
+            elif byte == 11:
+                break
+            else:
+                if byte in (1, 3, 18, 23):
+                    hints += count // 2
+                elif byte in (19, 20):
+                    hints += count // 2
+                    at += (hints + 7) // 8
+                elif byte == 12:
+                    at += 1
+                count = 0
+        state[:] = count, last, hints
 
 
 def _number(data: bytes, at: int) -> tuple[float, int]:

@@ -228,6 +228,12 @@ class Loaded:
     def order(self) -> list[str]:
         return list(self.drawn.getGlyphOrder())
 
+    def prepare(self) -> None:
+        """Read now what lookups need."""
+        if self.cff is not None:
+            self.cff.by_name.get("a")
+        self.sfnt.unicode.get(97)
+
     def advance(self, gid: int) -> float:
         """The advance of a glyph in 1/1000 em."""
         return self.sfnt.width(gid) or 0.0
