@@ -12,7 +12,7 @@ from dagster import (
     AssetCheckSeverity,
     AssetCheckSpec,
     AssetExecutionContext,
-    MaterializeResult,
+    Output,
     asset,
 )
 
@@ -51,7 +51,9 @@ _DESCRIPTIONS = {
     description="The verdict about a version, with a report a person can read. A tool that is missing, hangs or dies "
     "is never a pass.",
 )
-def verification_report(context: AssetExecutionContext, platform: Platform) -> MaterializeResult:  # type: ignore[type-arg]
+def verification_report(
+    context: AssetExecutionContext, platform: Platform
+) -> Iterator[Output[VerifiedVersion] | AssetCheckResult]:
     """Verify the version that the run names, else the document's latest."""
     with stage(context, platform, "verify", "VERIFYING") as at:
         number = version_number(context, at)
@@ -80,7 +82,8 @@ def verification_report(context: AssetExecutionContext, platform: Platform) -> M
         "report": f"s3://{at.store.objects.bucket}/{version.report.key.replace('verify.json', 'report.html')}",
         **at.phase_metadata(),
     }
-    return MaterializeResult(value=value, metadata=metadata, check_results=list(check_results(found)))
+    yield Output(value, metadata=metadata)
+    yield from check_results(found)
 
 
 def version_number(context: AssetExecutionContext, at: Stage) -> int:

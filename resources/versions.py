@@ -174,7 +174,7 @@ class Versions:
                 Write(
                     doc_key(doc),
                     version_key(number),
-                    update="SET stored = :stored, #status = :queued, committedAt = :now",
+                    update="SET #stored = :stored, #status = :queued, committedAt = :now",
                     condition="#status = :uploading",
                     values={
                         ":stored": ref_item(found),
@@ -182,7 +182,7 @@ class Versions:
                         ":uploading": "uploading",
                         ":now": iso(self.clock()),
                     },
-                    names={"#status": "status"},
+                    names={"#status": "status", "#stored": "stored"},
                 )
             )
         except Refused as refused:
