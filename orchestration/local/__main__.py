@@ -32,13 +32,13 @@ def main(arguments: list[str]) -> int:
         for text in stop():
             print(text, flush=True)
         return 0
-    from orchestration.local.run import Options, TookTooLong, run
+    from orchestration.local.run import Options, PortTaken, TookTooLong, run
 
     try:
         return run(Options(options.pdfs, options.port, options.exit, options.seconds))
     except AlreadyRunning as error:
         print(f"{error}: it is running already (make stop ends it)", file=sys.stderr)
-    except (ServiceFailed, TookTooLong, FileNotFoundError) as error:
+    except (ServiceFailed, TookTooLong, PortTaken, FileNotFoundError) as error:
         print(error, file=sys.stderr)
     return 1
 

@@ -26,6 +26,8 @@ def child_environment(places: Places, endpoint: str, inherited: Mapping[str, str
         if name.startswith(("AWS_", "DAGSTER_")) and name != "AWS_CA_BUNDLE":
             del environment[name]
     environment.pop("VIRTUAL_ENV", None)
+    # A person who uploads a folder waits for it to be quiet. On one machine nobody else uploads into it.
+    environment.setdefault("FOLDER_WAIT_SECONDS", "3")
     return environment | {
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ACCESS_KEY_ID": LOCAL_KEY,

@@ -40,9 +40,14 @@ class Places:
         return self.base / "samples"
 
     @property
-    def published(self) -> Path:
+    def results(self) -> Path:
         """Copies of published files and their reports, for a person to open."""
-        return self.base / "published"
+        return self.base / "results"
+
+    @property
+    def uploads(self) -> Path:
+        """What the console uploaded, by key."""
+        return self.base / "uploads.json"
 
     @property
     def record(self) -> Path:
@@ -56,5 +61,5 @@ class Places:
 
     def make(self) -> None:
         """Create the folders that services expect to be there."""
-        for folder in (self.base, self.aws, self.dagster_home, self.compute_logs, self.logs, self.published):
+        for folder in (self.base, self.aws, self.dagster_home, self.compute_logs, self.logs, self.results):
             folder.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -13,11 +13,11 @@ from types import FrameType
 from orchestration.local import services, stack
 from orchestration.local.environment import adopt, child_environment
 from orchestration.local.halt import halt, stop_leftovers
-from orchestration.local.look import Look
+from orchestration.local.look import Look, shown
 from orchestration.local.places import Places
 from orchestration.local.screen import Screen
 from orchestration.local.supervise import Lock, Record, Supervisor, free_port, port_is_free
-from orchestration.local.uploads import Upload, find, upload_all
+from orchestration.local.uploads import Upload, Uploader, find
 from orchestration.local.views import DocumentView, Expectation, mistakes, read_expectations
 
 DEFAULT_PORT = 3000
@@ -29,6 +29,10 @@ class Interrupted(Exception):
 
 class TookTooLong(RuntimeError):
     """Some documents did not settle in the time given."""
+
+
+class PortTaken(RuntimeError):
+    """Something listens on the port that was asked for."""
 
 
 @dataclass(frozen=True)
@@ -48,19 +52,19 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 def choose_port(wanted: int | None) -> int:
     """The UI's port: the one asked for, else 3000, else any that is free. Raises where the one asked for is taken."""
     if wanted is not None and not port_is_free(wanted):
-        raise RuntimeError(f"port {wanted} is taken: choose another one with PORT=")
+        raise PortTaken(f"port {wanted} is taken by another program: choose another one with PORT=")
     return wanted or (DEFAULT_PORT if port_is_free(DEFAULT_PORT) else free_port())
 
 
-def start(supervisor: Supervisor, places: Places, screen: Screen, port: int | None) -> dict[str, str]:
+def start(supervisor: Supervisor, places: Places, say: Callable[[str], None], port: int | None) -> dict[str, str]:
     """Start and provision the embedded AWS, then Dagster; returns the environment that everything runs in."""
     began = time.monotonic()
 
     def told(text: str) -> None:
-        screen.say(f"{text:<58} {time.monotonic() - began:5.1f} s")
+        say(f"{text:<58} {time.monotonic() - began:5.1f} s")
 
-    code_port, ui_port = free_port(), choose_port(port)
-    aws_port = free_port()
+    ui_port, code_port = choose_port(port), free_port()
+    aws_port = stack.aws_port(places)
     environment = child_environment(places, f"http://127.0.0.1:{aws_port}")
     adopt(environment)
     workspace = services.write_dagster_home(places, code_port)
@@ -68,8 +72,8 @@ def start(supervisor: Supervisor, places: Places, screen: Screen, port: int | No
     supervisor.start(services.code_server(environment, code_port))
     supervisor.wait_ready("aws")
     told(f"embedded AWS      {environment['AWS_ENDPOINT_URL']}")
-    stack.provision()
-    told("provisioned       bucket, tables, queues, key")
+    name = stack.provision()
+    told(f"provisioned       bucket, tables, queues and key of {name}")
     supervisor.wait_ready("code-server")
     told("definitions       loaded")
     supervisor.start(services.daemon(environment, workspace))
@@ -107,15 +111,28 @@ def finish(
     screen.say("")
     screen.table(views)
     screen.say("")
-    for text in look.fetch(views):
+    fetched = list(look.fetch(views))
+    if fetched:
+        screen.say(f"published files and reports, copied from s3://{look.bucket} to {shown(look.results)}:")
+    for text in fetched:
         screen.say(text)
+    screen.say("")
     wrong = mistakes(views, expected)
     for text in wrong:
         screen.say(f"NOT AS IT SHOULD BE: {text}")
-    if not wrong:
-        counts = {status: sum(view.status == status for view in views) for status in {view.status for view in views}}
-        screen.say(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
+    counts = {status: sum(view.status == status for view in views) for status in {view.status for view in views}}
+    screen.say(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
     return not wrong
+
+
+def upload(look: Look, files: Sequence[Upload], places: Places, screen: Screen) -> list[Upload]:
+    """Upload what is not there yet, and say so."""
+    uploader = Uploader(look.s3, look.bucket, places.uploads, look.published, time.time)
+    uploaded = uploader.upload_all(files)
+    fresh = sum(file.fresh for file in uploaded)
+    known = f"; {len(uploaded) - fresh} are known from an earlier run" if fresh < len(uploaded) else ""
+    screen.say(f"uploaded {fresh} files to s3://{look.bucket}/incoming/{known}")
+    return uploaded
 
 
 def run(options: Options, places: Places | None = None) -> int:
@@ -132,19 +149,21 @@ def run(options: Options, places: Places | None = None) -> int:
     supervisor = Supervisor(record, places.logs)
     good = False
     try:
-        source = options.source or stack.make_samples(places)
+        if options.source is None:
+            for text in stack.make_samples(places):
+                screen.say(text)
+        source = options.source or places.samples
         files = find(source)
-        start(supervisor, places, screen, options.port)
+        start(supervisor, places, screen.say, options.port)
         look = Look.connect(places)
-        uploaded = upload_all(look.s3, look.bucket, files)
-        fresh = sum(file.fresh for file in uploaded)
-        screen.say(
-            f"uploaded {fresh} of {len(uploaded)} files to s3://{look.bucket}/incoming/ (the others were there)"
-            if fresh < len(uploaded)
-            else f"uploaded {fresh} files to s3://{look.bucket}/incoming/"
-        )
+        uploaded = upload(look, files, places, screen)
+        began = time.monotonic()
         views = watch(look, uploaded, supervisor, screen, options.seconds)
+        took = time.monotonic() - began
         good = finish(views, read_expectations(source), look, screen)
+        fresh = sum(file.fresh for file in uploaded)
+        if fresh:
+            screen.say(f"{fresh} documents in {took:.0f} s: {fresh / took * 60:.1f} a minute")
         supervisor.wait_ready("webserver")
         if not options.leave:
             screen.say(f"Dagster's UI: {supervisor.facts['ui']}   (Ctrl-C, or make stop, ends everything)")
