@@ -130,6 +130,7 @@ def column(region: list[Line | Box], frame: Frame, packer: Packer) -> list[Block
     out: list[Block] = []
     for part in tabular.joined([p for p in parts if not isinstance(p, list) or p]):
         if isinstance(part, Table):
+            tabular.regular(part)
             tabular.headers(part)
             out.append(packer.table(part, span))
         elif isinstance(part, Figure):

@@ -115,7 +115,7 @@ class Packer:
                 rows.append(
                     Block(
                         "TR",
-                        self.box(around([c.box for c in cells if c.text] or [c.box for c in cells])),
+                        around([c.box for c in cells if c.text] or [c.box for c in cells]),
                         children=tuple(cells),
                     )
                 )

@@ -179,6 +179,37 @@ class Locator:
         return None
 
 
+def regular(table: Table) -> None:
+    """Make every place of the grid belong to one cell (ISO 14289-1 7.2: rows of one length, spans counted).
+
+    A cell that begins where another one lies is part of that one; spans end before the next cell; gaps are empty cells.
+    """
+    owner: dict[tuple[int, int], TableCell] = {}
+    kept: list[TableCell] = []
+    for cell in sorted(table.cells, key=lambda c: (c.row, c.column, -c.columns * c.rows)):
+        other = owner.get((cell.row, cell.column))
+        if other is not None:
+            other.lines.extend(cell.lines)
+            continue
+        columns = 1
+        while columns < min(cell.columns, table.columns - cell.column):
+            if (cell.row, cell.column + columns) in owner:
+                break
+            columns += 1
+        across = range(cell.column, cell.column + columns)
+        rows = 1
+        while rows < min(cell.rows, table.rows - cell.row):
+            if any((cell.row + rows, c) in owner for c in across):
+                break
+            rows += 1
+        cell.rows, cell.columns = rows, columns
+        kept.append(cell)
+        owner.update({(r, c): cell for r in range(cell.row, cell.row + rows) for c in across})
+    for r in range(table.rows):
+        kept.extend(TableCell(r, c, 1, 1) for c in range(table.columns) if (r, c) not in owner)
+    table.cells = sorted(kept, key=lambda c: (c.row, c.column))
+
+
 Part = list[Row] | Figure
 
 
