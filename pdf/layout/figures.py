@@ -277,7 +277,7 @@ def cluster(drawings: Sequence[Drawing]) -> list[list[Drawing]]:
         # the cells along a very large box are bounded: its edge is enough to meet its neighbours
         xs = range(x0, x1 + 1)
         ys = range(y0, y1 + 1)
-        big = len(xs) * len(ys) > 4000
+        big = len(xs) * len(ys) > 600
         for gx in xs:
             for gy in ys:
                 if big and gx not in (x0, x1) and gy not in (y0, y1):

@@ -21,6 +21,8 @@ from pdf.page import Font, Item, PageItems
 THIN = 2.6
 #: A gap inside one painted text wider than this (em) parts it: a tab between a label and its text, or between cells.
 TAB = 1.1
+#: Links are looked up by strips of the page this high (points).
+BAND = 20.0
 #: A page with more paths than this is not searched for the parts of each path.
 MANY_PATHS = 3000
 
@@ -141,7 +143,12 @@ def frame_of(items: PageItems) -> Frame:
     mirror = turn == 0 and right > 0.5 * sum(len(item.text) for item, _ in texts)
     frame = Frame(items, turn, width, height, mirror, blank=blank)
     styles: dict[tuple[int, float, int], Style] = {}
-    links = [(a.index, [frame.to(b) for b in a.boxes]) for a in items.links if not a.hidden]
+    links: dict[int, list[tuple[int, list[Box]]]] = {}
+    for annot in items.links:
+        quads = [frame.to(b) for b in annot.boxes] if not annot.hidden else []
+        bands = {k for q in quads for k in range(int((q[1] - BAND) // BAND), int((q[3] + BAND) // BAND) + 1)}
+        for k in bands if len(bands) < 1000 else ():
+            links.setdefault(k, []).append((annot.index, quads))
     frame.uri = {a.index: bool(a.uri) for a in items.links}
     for item, angle in texts:
         read_text(frame, item, (angle - turn) % 360, styles, links)
@@ -172,7 +179,7 @@ def read_text(
     item: Item,
     turn: float,
     styles: dict[tuple[int, float, int], Style],
-    links: list[tuple[int, list[Box]]],
+    links: dict[int, list[tuple[int, list[Box]]]],
 ) -> None:
     """The spans of one painted text: one, or several where a wide gap or the end of a link parts it."""
     box = frame.to(item.box)
@@ -197,7 +204,8 @@ def read_text(
     if x1 - x0 < 0.01:
         x0, x1 = min(x, x0), max(x, x1) + 0.4 * size * len(text)
     parts = cuts(frame, item, size) if frame.turn == 0 and not frame.mirror else []
-    over = [(index, quads) for index, quads in links if any(meets((x0, y0, x1, y1), q) for q in quads)]
+    near = links.get(int(base // BAND)) if links else None
+    over = [(index, quads) for index, quads in near if any(meets((x0, y0, x1, y1), q) for q in quads)] if near else []
     if over:
         parts = linked(frame, item, parts, over, y0, y1)
         if not parts:

@@ -79,11 +79,16 @@ class Line:
             self.style, self.size, self.base = only.style, only.size, only.base
             self.text = only.text.strip()
         else:
-            weights: dict[Style, int] = {}
-            for s in spans:
-                weights[s.style] = weights.get(s.style, 0) + len(s.text)
-            self.style = max(weights, key=lambda k: weights[k])
-            lead = max((s for s in spans if s.style == self.style), key=lambda s: len(s.text))
+            first = spans[0].style
+            if all(s.style is first for s in spans):
+                self.style = first
+                lead = max(spans, key=lambda s: len(s.text))
+            else:
+                weights: dict[Style, int] = {}
+                for s in spans:
+                    weights[s.style] = weights.get(s.style, 0) + len(s.text)
+                self.style = max(weights, key=lambda k: weights[k])
+                lead = max((s for s in spans if s.style == self.style), key=lambda s: len(s.text))
             self.size, self.base = lead.size, lead.base
             self.text = join(spans)
         # A line is bold only when all of its words are: a bold run-in does not make a heading.
@@ -123,7 +128,7 @@ def cjk(char: str) -> bool:
 
 def rtl(text: str) -> bool:
     """Whether most letters of a text are written from right to left (Unicode bidirectional class R or AL)."""
-    if text.isascii():
+    if text.isascii() or max(text) <= "\u0590":
         return False
     right = left = 0
     for char in text:

@@ -67,7 +67,7 @@ def gutter(atoms: Sequence[A]) -> tuple[list[A], list[A], list[A], list[A]] | No
     left, bottom = table[:, 0].min(), table[:, 1].min()
     right, top = table[:, 2].max(), table[:, 3].max()
     size = float(np.median(table[:, 4]))
-    cell = max(2.0, (top - bottom) / 400, (right - left) / 400)
+    cell = max(2.0, (top - bottom) / 320, (right - left) / 320)
     if right - left < 8 * size or top - bottom < 2.5 * size:
         return None
     pad = 0.35 * table[:, 4]

@@ -205,9 +205,12 @@ class Packer:
 
 def style_of(spans: Sequence[Span]) -> Style:
     """The style of most characters; bold and italic only when all of them are."""
+    first = spans[0].style
+    if all(s.style is first for s in spans):
+        return first
     weights: dict[Style, int] = {}
     for s in spans:
-        weights[s.style] = weights.get(s.style, 0) + sum(not c.isspace() for c in s.text)
+        weights[s.style] = weights.get(s.style, 0) + len(s.text) - s.text.count(" ")
     main = max(weights, key=lambda k: (weights[k], k.size))
     if len(weights) == 1:
         return main

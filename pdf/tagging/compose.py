@@ -40,10 +40,20 @@ def compose(analyses: Sequence[PageAnalysis], inspection: Inspection | None = No
     nodes = Nodes(pages, lang)
     groups = lists(entries, levels)
     joined = continued(entries)
+    by_page: dict[int, list[Entry]] = {p.number: [] for p in pages}
+    for entry in entries:
+        by_page[entry.page].append(entry)
+    left_out: dict[int, list[tuple[str, Block]]] = {p.number: [] for p in pages}
+    for (number, _), head in sorted(heads.items(), key=lambda h: h[0]):
+        left_out[number].append(head)
     for page in pages:
-        kept = [(kind, block) for (number, _), (kind, block) in sorted(heads.items()) if number == page.number]
+        kept = left_out[page.number]
+        links = [n for _, block in kept for n in nodes.links(page.number, block)]
         ops.extend(running(page, kept, nodes))
-        ops.extend(page_ops(page, [e for e in entries if e.page == page.number], levels, groups, joined, nodes))
+        ops.extend(page_ops(page, by_page[page.number], levels, groups, joined, nodes))
+        if links:
+            # a link must be in the tree, also in a running head (ISO 14289-1 7.18.5)
+            ops.append(Add((Node(nodes.id(page.number), "P", tuple(links)),), ROOT))
     return ops
 
 

@@ -76,6 +76,11 @@ class Nodes:
             out.extend(self.block_refs(page, child))
         return tuple(out)
 
+    def links(self, page: int, block: Block) -> list[Node]:
+        """The links in a block that is not read itself."""
+        found = [k for k in self.pieces(page, (p for p in block.pieces if p.kind == "link")) if isinstance(k, Node)]
+        return [*found, *(n for child in block.children for n in self.links(page, child))]
+
     def annot(self, page: int, index: int) -> tuple[Ref, ...]:
         held = self.claims[page].annots
         if index in held:
