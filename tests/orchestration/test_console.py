@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from orchestration.local.supervise import (
     free_port,
     port_is_free,
 )
-from orchestration.local.uploads import HASH, find, upload
+from orchestration.local.uploads import HASH, Upload, Uploader, find
 from orchestration.local.views import DocumentView, Expectation, mistakes, read_expectations, wrong
 
 
@@ -75,7 +76,7 @@ def test_expectations_are_by_name_and_a_folder_may_have_none(tmp_path: Path) -> 
 
 
 class Store:
-    """Just enough of S3: objects with metadata, 404 for the others."""
+    """Just enough of S3: objects with metadata and versions, 404 for the others."""
 
     def __init__(self) -> None:
         self.objects: dict[str, dict[str, Any]] = {}
@@ -89,35 +90,54 @@ class Store:
     def put_object(self, **arguments: Any) -> dict[str, Any]:
         body = arguments.pop("Body").read()
         self.puts.append(arguments)
-        self.objects[arguments["Key"]] = {"ContentLength": len(body), "Metadata": arguments["Metadata"]}
-        return {}
+        self.objects[arguments["Key"]] = {
+            "ContentLength": len(body),
+            "Metadata": arguments["Metadata"],
+            "VersionId": (version := f"v{len(self.puts)}"),
+            "LastModified": datetime.fromtimestamp(50, UTC),
+        }
+        return {"VersionId": version}
+
+
+def uploader(store: Store, folder: Path, *published: str) -> Uploader:
+    """An uploader of a new console: what it knows is in the store and in the memory file."""
+    return Uploader(store, "b", folder / "uploads.json", lambda key, version: version in published, lambda: 100.0)
+
+
+def one(folder: Path, data: bytes = b"one") -> Upload:
+    (folder / "a.pdf").write_bytes(data)
+    (file,) = find(folder)
+    return file
 
 
 def test_the_same_bytes_are_uploaded_once(tmp_path: Path) -> None:
-    (tmp_path / "a.pdf").write_bytes(b"one")
     store = Store()
-    (file,) = find(tmp_path)
-    assert upload(store, "b", file).fresh
-    assert not upload(store, "b", file).fresh
-    (tmp_path / "a.pdf").write_bytes(b"two")  # the same size
-    (file,) = find(tmp_path)
-    assert upload(store, "b", file).fresh
+    first = uploader(store, tmp_path).upload(one(tmp_path))
+    assert (first.fresh, first.version_id, first.at) == (True, "v1", 100)
+    again = uploader(store, tmp_path).upload(one(tmp_path))
+    assert (again.fresh, again.version_id, again.at) == (False, "v1", 100)
+    assert uploader(store, tmp_path).upload(one(tmp_path, b"two")).fresh, "other bytes of the same size"
     assert len(store.puts) == 2
 
 
+def test_what_was_published_and_then_removed_is_not_uploaded_again(tmp_path: Path) -> None:
+    store = Store()
+    uploader(store, tmp_path).upload(one(tmp_path))
+    store.objects.clear()  # housekeeping, a day later
+    known = uploader(store, tmp_path, "v1").upload(one(tmp_path))
+    assert (known.fresh, known.version_id) == (False, "v1")
+    assert uploader(store, tmp_path).upload(one(tmp_path)).fresh, "removed without having been published"
+
+
 def test_an_object_of_somebody_else_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / "a.pdf").write_bytes(b"one")
     store = Store()
     store.objects["incoming/a.pdf"] = {"ContentLength": 3}
-    (file,) = find(tmp_path)
-    assert upload(store, "b", file).fresh
+    assert uploader(store, tmp_path).upload(one(tmp_path)).fresh
 
 
 def test_nothing_but_the_usual_is_asked_of_the_store(tmp_path: Path) -> None:
-    (tmp_path / "a.pdf").write_bytes(b"one")
     store = Store()
-    (file,) = find(tmp_path)
-    upload(store, "b", file)
+    uploader(store, tmp_path).upload(one(tmp_path))
     assert set(store.puts[0]) == {"Bucket", "Key", "ContentType", "Metadata"}
     assert set(store.puts[0]["Metadata"]) == {HASH}
 

@@ -15,6 +15,8 @@ found = []
 def watch(event, args):
     if event in ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.sendto"):
         found.append(f"{event} {args[1:]}")
+    elif event == "subprocess.Popen" and args[0] == "file":
+        pass  # Dagster asks how wide the interpreter's integers are (platform.architecture)
     elif event in ("subprocess.Popen", "os.system", "os.posix_spawn", "os.exec", "os.fork"):
         found.append(f"{event} {args[0]}")
     elif event == "open" and isinstance(args[0], str) and "/.aws/" in args[0]:
