@@ -43,7 +43,7 @@ def notes(
     """Blocks of one region with its footnotes marked as Note.
 
     `rules` are horizontal lines (y, x0, x1). A note is smaller than the body, stands at the foot of its column and
-    either carries a mark or follows a note; a short rule above it counts as much as a mark.
+    either carries a mark or follows a note; under a short rule a number it begins with is enough.
     """
     out = list(blocks)
     last = len(out) - 1
@@ -63,8 +63,8 @@ def notes(
                 and x1 - x0 > 20
                 for y, x0, x1 in rules
             )
-            marked = "mark" in block.attrs or (ruled and block.text[:1].isdigit())
-            if block.box[3] < 0.6 * height and (marked or ruled):
+            marked = "mark" in block.attrs or (ruled and block.text[:1] in "0123456789*†‡")
+            if block.box[3] < 0.6 * height and marked:
                 start = i
         if start is not None:
             out[i] = replace(block, role="Note")

@@ -323,7 +323,7 @@ def fit(rows: Sequence[Row], rules: Sequence[tuple[float, float, float]], above:
     merged: list[list[tuple[int, int, Line]]] = []
     bases: list[float] = []
     parted = [
-        any(b.base - 0.3 * b.size < y < a.base + 0.3 * a.size and e - s > 0.5 * (x1 - x0) for y, s, e in rules)
+        any(b.base + 0.3 * b.size < y < a.base + 0.1 * a.size and e - s > 0.8 * (x1 - x0) for y, s, e in rules)
         for a, b in pairwise(rows)
     ]
     by_rules = sum(parted) >= 3 and sum(parted) >= 0.3 * len(parted)
