@@ -355,6 +355,9 @@ def fit(rows: Sequence[Row], rules: Sequence[tuple[float, float, float]], above:
     mean = sum(len(t) for t in texts) / len(texts)
     if columns == 2 and lined < 3 and not goes_with:
         return None
+    keys = [" ".join(g.text for a, _, g in cells if a == 0).rstrip() for cells in merged]
+    if columns == 2 and sum(k.endswith(":") for k in keys) >= 0.6 * len(keys):
+        return None  # labels and what is filled in beside them
     if columns >= 3 and lined < 2 and not goes_with and (mean > 28 or len(merged) < 4):
         return None
     if not straight(merged, columns):

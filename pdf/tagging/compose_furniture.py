@@ -30,12 +30,16 @@ def furniture(pages: Sequence[PageAnalysis]) -> dict[tuple[int, int], tuple[str,
     seen: dict[tuple[str, str], set[int]] = {}
     for page, _, block, zone, _ in edges:
         seen.setdefault((zone, shape(block.text)), set()).add(page.number)
-    numbers = numbered(edges, body_style(pages).size)
+    body = body_style(pages).size
+    numbers = numbered(edges, body)
     many = len(pages)
     for page, i, block, zone, _ in edges:
         alike = seen[zone, shape(block.text)]
         near = sum(1 for n in alike if abs(n - page.number) <= 6)
-        if (len(alike) >= 2 and (near >= 3 or many <= 4 or len(alike) >= 0.3 * many)) or (page.number, i) in numbers:
+        # set larger than the text it is a heading that comes back, unless most pages have it
+        heavy = block.style is not None and block.style.size > body + 0.6 and len(alike) < 0.6 * many
+        often = len(alike) >= 2 and (near >= 3 or many <= 4 or len(alike) >= 0.3 * many)
+        if (often and not heavy) or (page.number, i) in numbers:
             found[page.number, i] = (zone, block)
     found.update(beside(pages))
     outermost(edges, found)
