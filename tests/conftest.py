@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import socket
@@ -36,6 +37,12 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+@functools.cache
+def session() -> boto3.Session:
+    """One session for all clients of the tests: it is the reading of service models that is slow."""
+    return boto3.Session("local", "local", region_name=REGION)
+
+
 @pytest.fixture(scope="session")
 def aws_server() -> Iterator[str]:
     """The endpoint of an embedded AWS that keeps nothing on disk."""
@@ -64,6 +71,5 @@ def stack(aws_server: str, monkeypatch: pytest.MonkeyPatch) -> LocalStack:
         ("STACK_NAME", found.stack_name),
     ):
         monkeypatch.setenv(name, value)
-    session = boto3.Session(found.access_key, found.secret_key, region_name=REGION)
-    Stack(session, found.endpoint, found.stack_name).provision()
+    Stack(session(), found.endpoint, found.stack_name).provision()
     return found

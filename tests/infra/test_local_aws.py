@@ -7,19 +7,18 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-import boto3
 import pytest
 
 from infra.local import process
 from infra.provision import Stack
-from tests.conftest import REGION, free_port
+from tests.conftest import free_port, session
 
 
 def test_a_kill_loses_nothing_older_than_a_second(tmp_path: Path) -> None:
-    session = boto3.Session("local", "local", region_name=REGION)
+    account = session()
     port = free_port()
     server = process.start(port, tmp_path)
-    stack = Stack(session, f"http://127.0.0.1:{port}", "kept")
+    stack = Stack(account, f"http://127.0.0.1:{port}", "kept")
     stack.provision()
     table, bucket = stack.attribute("WorkTable", "Ref"), stack.attribute("Bucket", "Ref")
     stack.client("dynamodb").put_item(TableName=table, Item={"pk": {"S": "a"}, "sk": {"S": "b"}})
@@ -31,7 +30,7 @@ def test_a_kill_loses_nothing_older_than_a_second(tmp_path: Path) -> None:
 
     port = free_port()
     server = process.start(port, tmp_path)
-    stack = Stack(session, f"http://127.0.0.1:{port}", "kept")
+    stack = Stack(account, f"http://127.0.0.1:{port}", "kept")
     assert stack.differences() == []
     assert "Item" in stack.client("dynamodb").get_item(TableName=table, Key={"pk": {"S": "a"}, "sk": {"S": "b"}})
     assert stack.client("s3").get_object(Bucket=bucket, Key="docs/a", VersionId=version)["Body"].read() == b"bytes"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
 
 from infra.provision import Stack
 from infra.template import Template
-from tests.conftest import REGION, LocalStack
+from tests.conftest import LocalStack, session
 
 
 def standing(stack: LocalStack) -> Stack:
-    return Stack(boto3.Session("local", "local", region_name=REGION), stack.endpoint, stack.stack_name)
+    return Stack(session(), stack.endpoint, stack.stack_name)
 
 
 def test_a_provisioned_stack_differs_nowhere_from_the_template(stack: LocalStack) -> None:
@@ -28,7 +27,7 @@ def test_provisioning_again_changes_nothing(stack: LocalStack) -> None:
 
 
 def test_nothing_stands_before(aws_server: str) -> None:
-    found = Stack(boto3.Session("local", "local", region_name=REGION), aws_server, "never-provisioned")
+    found = Stack(session(), aws_server, "never-provisioned")
     assert {d.resource for d in found.differences()} == set(found.template.resources)
 
 
@@ -139,7 +138,7 @@ def test_a_client_cannot_name_another_encryption() -> None:
 
 
 def test_queue_urls_of_missing_queues_say_so(aws_server: str) -> None:
-    found = Stack(boto3.Session("local", "local", region_name=REGION), aws_server, "never-provisioned")
+    found = Stack(session(), aws_server, "never-provisioned")
     with pytest.raises(LookupError, match="does not stand"):
         found.attribute("IntakeQueue", "Ref")
     with pytest.raises(ClientError):
