@@ -60,6 +60,10 @@ _CHOICES: dict[str, tuple[str, ...]] = {
         "vo", "wa", "xh", "zu",
     ),
 }  # fmt: skip
+#: What the model answers to lists of names and numbers: believed of long texts only.
+_RARE = frozenset(
+    ("br", "eo", "fo", "ht", "jv", "ku", "la", "lb", "mg", "oc", "qu", "rw", "se", "tl", "vo", "wa", "xh", "zu")
+)
 _LIKELIEST = {"Cyrl": "ru", "Arab": "ar", "Deva": "hi", "Beng": "bn", "Hani": "zh"}
 
 #: Words that stand in every text of a language and seldom in others: they settle most documents without the model.
@@ -152,6 +156,8 @@ def detect(text: str) -> tuple[str, float]:
         return _LIKELIEST.get(script, ""), 0.0
     columns = _columns(script)
     scores = model()._decide(words)
+    if script == "Latn" and len(words) < 600:
+        columns = tuple(c for c in columns if c[1] not in _RARE)
     best = max(columns, key=lambda c: float(scores[c[0]]))
     total = sum(float(scores[i]) for i, _ in columns)
     return _norwegian(best[1]), float(scores[best[0]]) / total if total > 0 else 0.0
@@ -187,7 +193,9 @@ def of_document(texts: Sequence[str], declared: str = "") -> str:
     letters = sum(scripts(sample).values())
     if declared and (not found or sure < 0.6 or letters < 200):
         return declared
-    if not found or (sure < 0.3 and letters < 60):
+    few = len(set(_NOISE.sub(" ", sample).lower().split())) < 15 and main_script(sample) == "Latn"
+    if not found or few or (sure < 0.8 and letters < 200):
+        # too little to tell: what most documents are in, rather than a guess that is read aloud in a strange voice
         return declared or ("en" if found or letters else "und")
     return found
 

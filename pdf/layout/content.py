@@ -83,9 +83,11 @@ def pieces(spans: Sequence[Span], page: PageContent, kind: str = "text") -> list
     out: list[Piece] = []
     group: list[Span] = []
     for span in [*spans, None]:
-        if group and (span is None or span.link != group[-1].link):
+        if group and (span is None or span.link != group[-1].link or leader(span) != leader(group[-1])):
             link = group[-1].link
-            if link >= 0:
+            if leader(group[-1]):
+                out.append(Piece(refs(group, page), "", "leader"))
+            elif link >= 0:
                 out.append(Piece(refs(group, page), join(group), "link", (link,), page.uri.get(link, False)))
             else:
                 out.append(Piece(refs(group, page), join(group), kind))
@@ -93,6 +95,11 @@ def pieces(spans: Sequence[Span], page: PageContent, kind: str = "text") -> list
         if span is not None:
             group.append(span)
     return out
+
+
+def leader(span: Span) -> bool:
+    """Whether a text is nothing but the dots that lead to a page number."""
+    return len(span.text) >= 4 and not span.text.strip(" .…·_")
 
 
 def cut(spans: Sequence[Span], count: int) -> tuple[list[Span], list[Span]]:

@@ -23,8 +23,9 @@ THIN = 2.6
 TAB = 1.1
 #: Links are looked up by strips of the page this high (points).
 BAND = 20.0
-#: A page with more paths than this is not searched for the parts of each path.
+#: A page with more paths than this is not searched for the parts of each path; with more segments, not of large ones.
 MANY_PATHS = 3000
+MANY_SEGMENTS = 12_000
 
 
 #: Names of bold fonts that do not say so in words (the weight PDFium guesses from the stems cannot be trusted).
@@ -330,7 +331,9 @@ def covers(box: Box, quads: list[Box]) -> bool:
 
 def read_drawings(frame: Frame) -> None:
     """Paths, images and shadings: drawings, and the rules among them."""
-    paths = sum(1 for item in frame.items.items if item.kind == "path")
+    paths = [item.segments for item in frame.items.items if item.kind == "path"]
+    # outlines of letters and maps have thousands of segments: there only small paths are looked into
+    most = 5 if len(paths) > MANY_PATHS else 4000 if sum(paths) < MANY_SEGMENTS else 60
     for item in frame.items.items:
         kind = item.kind
         if kind in ("text", "form"):
@@ -344,15 +347,15 @@ def read_drawings(frame: Frame) -> None:
         if not (item.filled or item.stroked):
             continue  # a clipping path paints nothing
         light = item.colour >= 0xF0F0F0 and (item.colour & 0xFF) >= 0xF0 and (item.colour >> 8 & 0xFF) >= 0xF0
-        plain, pieces = lines_of(frame, item, box, paths)
+        plain, pieces = lines_of(frame, item, box, most)
         frame.drawings.append(Drawing(item.index, "path", box, item.filled, plain, light, pieces))
 
 
-def lines_of(frame: Frame, item: Item, box: Box, paths: int) -> tuple[bool, int]:
+def lines_of(frame: Frame, item: Item, box: Box, most: int) -> tuple[bool, int]:
     """Take the rules out of a path. Returns whether it is made of upright lines and rectangles only, and how many."""
     if item.segments <= 5:
         return one_shape(frame, item, box), 1
-    if paths > MANY_PATHS or item.segments > 4000:
+    if item.segments > most:
         return False, item.segments // 4
     parts = [frame.to(b) for b in frame.items.parts(item)]
     if len(parts) < 2:

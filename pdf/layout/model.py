@@ -38,7 +38,7 @@ class Style:
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of a block's content. `kind`: text, label (of a list item or note), link, or mark (note reference).
+    """A stretch of a block's content. `kind`: text, label (of a list item or note), link, or leader (dots in contents).
 
     `annots` are the indices of the link annotations that lie over it (a link broken over lines has several).
     """

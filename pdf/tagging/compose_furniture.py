@@ -37,7 +37,7 @@ def furniture(pages: Sequence[PageAnalysis]) -> dict[tuple[int, int], tuple[str,
         alike = seen[zone, shape(block.text)]
         near = sum(1 for n in alike if abs(n - page.number) <= 6)
         # set larger than the text it is a heading that comes back, unless most pages have it
-        heavy = block.style is not None and block.style.size > body + 0.6 and len(alike) < 0.6 * many
+        heavy = block.style is not None and block.style.size > 1.3 * body and len(alike) < 0.6 * many
         often = len(alike) >= 2 and (near >= 3 or many <= 4 or len(alike) >= 0.3 * many)
         if (often and not heavy) or (page.number, i) in numbers:
             found[page.number, i] = (zone, block)

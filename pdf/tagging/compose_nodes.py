@@ -92,6 +92,12 @@ class Nodes:
         """Pieces to kids: a Link with its annotations where a link lies over the text (ISO 32000-1 14.8.4.4.2)."""
         out: list[Node | Ref] = []
         for piece in pieces:
+            if piece.kind == "leader":
+                ident = self.id(page)
+                refs = self.refs(page, piece.refs)
+                if refs:  # the dots are there for the eye: a space is read instead
+                    out.append(Node(ident, "Span", refs, actual=" "))
+                continue
             if piece.kind != "link":
                 out.extend(self.refs(page, piece.refs))
                 continue
