@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pikepdf
 import pypdfium2 as pdfium
@@ -25,6 +28,9 @@ from pdf.errors import Code, PdfError
 Box = tuple[float, float, float, float]
 #: (a, b, c, d, e, f) as in ISO 32000-1 8.3.3: x' = a x + c y + e, y' = b x + d y + f
 Matrix = tuple[float, float, float, float, float, float]
+
+#: An object of PDFium's: ctypes has no better type for it.
+Handle = Any
 
 _KINDS = {
     raw.FPDF_PAGEOBJ_TEXT: "text",
@@ -172,7 +178,7 @@ class PageReader:
         page = self._pdf.pages[number]
         painting = self._painter.page(page)
         unit = page.obj.get("/UserUnit")
-        scale = float(unit) if isinstance(unit, int | float) or type(unit).__name__ == "Decimal" else 1.0
+        scale = float(unit) if isinstance(unit, int | float | Decimal) else 1.0
         self._view = view = _View(self._document, number, scale if 0 < scale < 1000 else 1.0)
         return view.items(painting, self._annots, page)
 
@@ -202,7 +208,7 @@ class _View:
             (-u, 0, 0, -u, right * u, top * u),
             (0, u, -u, 0, top * u, -left * u),
         )[self.rotation]
-        self.objects: dict[int, ctypes._Pointer[raw.fpdf_pageobject_t__]] = {}
+        self.objects: dict[int, Handle] = {}
         self.frames: dict[int, Matrix] = {}
         self.codes: dict[int, int] = {}
 
@@ -218,7 +224,7 @@ class _View:
 
     def items(self, painting: Painting, annots: Annots, page: pikepdf.Page) -> PageItems:
         items = [Item(i, leaf.kind) for i, leaf in enumerate(painting.leaves)]
-        matched: list[tuple[int, object, Matrix]] = []
+        matched: list[tuple[int, Handle, Matrix]] = []
         aligned = self._zip(
             painting, 0, self.page, raw.FPDFPage_CountObjects, raw.FPDFPage_GetObject, self.frame, matched
         )
@@ -242,7 +248,16 @@ class _View:
             self,
         )
 
-    def _zip(self, painting, use_number, holder, count, get, frame, matched) -> bool:
+    def _zip(
+        self,
+        painting: Painting,
+        use_number: int,
+        holder: Handle,
+        count: Callable[[Handle], int],
+        get: Callable[[Handle, int], Handle],
+        frame: Matrix,
+        matched: list[tuple[int, Handle, Matrix]],
+    ) -> bool:
         """Pair the objects of one stream with what it paints; into entered forms likewise. False if texts differ."""
         use = painting.uses[use_number]
         paints = use.stream.paints
@@ -323,7 +338,9 @@ class _View:
         put(count - len(pending))
         return out
 
-    def _fill(self, item: Item, handle, frame: Matrix, fonts: _Fonts, texts: dict[int, tuple[str, int, int]]) -> None:
+    def _fill(
+        self, item: Item, handle: Handle, frame: Matrix, fonts: _Fonts, texts: dict[int, tuple[str, int, int]]
+    ) -> None:
         item.box = _bounds(handle, frame)
         kind = item.kind
         if kind == "text":
@@ -408,7 +425,7 @@ _RED, _GREEN, _BLUE, _ALPHA = (ctypes.c_uint() for _ in range(4))
 _MATRIX = raw.FS_MATRIX()
 
 
-def _matrix(handle) -> Matrix:
+def _matrix(handle: Handle) -> Matrix:
     raw.FPDFPageObj_GetMatrix(handle, _MATRIX)
     m = _MATRIX
     return m.a, m.b, m.c, m.d, m.e, m.f
@@ -432,13 +449,13 @@ def _box(m: Matrix, x0: float, y0: float, x1: float, y1: float) -> Box:
     return min(xs), min(ys), max(xs), max(ys)
 
 
-def _bounds(handle, frame: Matrix) -> Box:
+def _bounds(handle: Handle, frame: Matrix) -> Box:
     if not raw.FPDFPageObj_GetBounds(handle, _L, _B, _R, _T):
         return (0.0, 0.0, 0.0, 0.0)
     return _box(frame, _L.value, _B.value, _R.value, _T.value)
 
 
-def _colour(get, handle) -> int:
+def _colour(get: Callable[..., int], handle: Handle) -> int:
     if not get(handle, _RED, _GREEN, _BLUE, _ALPHA):
         return 0
     return _RED.value << 16 | _GREEN.value << 8 | _BLUE.value
@@ -459,7 +476,7 @@ class _Fonts:
         self.fonts: list[Font] = []
         self._numbers: dict[int, int] = {}
 
-    def number(self, handle) -> int:
+    def number(self, handle: Handle) -> int:
         if not handle:
             return -1
         key = ctypes.addressof(handle.contents)
@@ -472,7 +489,7 @@ class _Fonts:
 _FIXED, _SERIF, _SYMBOLIC, _ITALIC, _FORCE_BOLD = 1, 2, 4, 64, 1 << 18
 
 
-def _font(handle) -> Font:
+def _font(handle: Handle) -> Font:
     size = raw.FPDFFont_GetBaseFontName(handle, None, 0)
     buffer = ctypes.create_string_buffer(max(size, 1))
     raw.FPDFFont_GetBaseFontName(handle, buffer, size)

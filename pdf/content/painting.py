@@ -23,6 +23,7 @@ MAX_LEAVES = 400_000
 MAX_BYTES = 256 << 20
 
 _TEXT = frozenset((b"Tj", b"TJ", b"'", b'"'))
+_MARKS = frozenset((b"BDC", b"BMC", b"EMC", b"DP", b"MP"))
 _PATH = frozenset((b"f", b"F", b"f*", b"B", b"B*", b"b", b"b*", b"S", b"s"))
 
 
@@ -43,7 +44,7 @@ class Stream:
     data: bytes
     ops: list[Operator]
     paints: list[Paint]
-    #: whether it holds marked content (`BMC`, `BDC`, `MP`, `DP`)
+    #: whether it holds marked content (`BMC`, `BDC`, `MP`, `DP`), or an end of it that has no beginning
     marked: bool
 
 
@@ -101,7 +102,7 @@ def scan(data: bytes) -> Stream:
             paints.append(Paint("image", len(ops)))
         elif name == b"sh":
             paints.append(Paint("shading", len(ops)))
-        elif name == b"BDC" or name == b"BMC" or name == b"DP" or name == b"MP":
+        elif name in _MARKS:
             marked = True
         ops.append(op)
     return Stream(data, ops, paints, marked)
