@@ -122,13 +122,11 @@ def baselines(cells: Sequence[TableCell]) -> list[float]:
     bases = [g.base for g in longest.lines]
     if len(bases) < 2 or len({round(b) for b in bases}) < len(bases):
         return []
-    shared = 0
-    for c in cells:
-        theirs = [g.base for g in c.lines]
-        shared += len(theirs) == len(bases) and all(abs(a - b) < 2 for a, b in zip(theirs, bases, strict=True))
-    figures = sum(1 for c in cells for g in c.lines if numeric(g.text))
-    total = sum(len(c.lines) for c in cells)
-    return bases if shared >= 0.8 * len(cells) and figures >= 0.4 * total else []
+    lines = [g for c in cells for g in c.lines]
+    shared = sum(1 for g in lines if any(abs(g.base - b) < 2.2 for b in bases))
+    long = sum(1 for c in cells if len(c.lines) >= 0.7 * len(bases))
+    figures = sum(1 for g in lines if numeric(g.text) or g.text in "-–—")
+    return bases if shared >= 0.95 * len(lines) and long >= 2 and figures >= 0.4 * len(lines) else []
 
 
 def nearest_base(bases: Sequence[float], base: float) -> float:

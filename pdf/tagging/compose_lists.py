@@ -27,6 +27,8 @@ class List:
     x: float
     items: list[ListItem] = field(default_factory=list)
     members: set[int] = field(default_factory=set)
+    #: the id of its node, once it has one
+    node: str = ""
 
     @property
     def last(self) -> Label:

@@ -56,7 +56,6 @@ class Nodes:
         self.claims: dict[int, Claims] = {p.number: Claims() for p in pages}
         self.count: dict[int, int] = dict.fromkeys(self.claims, 0)
         self.ids: dict[int, str] = {}
-        self._lists: dict[int, str] = {}
         #: how many blocks inside cells have been made: their entries have keys below 0
         self.inside = 0
 
@@ -263,14 +262,14 @@ class Nodes:
         return later, [fresh] if fresh is not None else []
 
     def _list(self, found: List, keys: set[int], later: list[tuple[str, Node]]) -> Node | None:
-        known = self._lists.get(id(found))
+        known = found.node
         ident = ""
         kids: list[Node | Ref] = []
         for item in found.items:
             if item.entry.key in keys:
                 if not known and not ident:
                     ident = self.id(item.entry.page)
-                    self._lists[id(found)] = ident
+                    found.node = ident
                 node = self._item(item, keys, later)
                 if known:
                     later.append((known, node))
