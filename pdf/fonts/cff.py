@@ -68,10 +68,12 @@ class Cff:
         self.is_cid = (12 << 8 | 30) in self.top
         self.charstrings = _index(data, int(self.top[17][0]))
         self.privates: list[Private] = []
+        self.font_dicts: list[dict[int, list[Operand]]] = []
         self._select: bytes | None = None
         if self.is_cid:
             array = _index(data, int(self.top[12 << 8 | 36][0]))
-            self.privates = [self._private(_dict(array[i])) for i in range(len(array))]
+            self.font_dicts = [_dict(array[i]) for i in range(len(array))]
+            self.privates = [self._private(entry) for entry in self.font_dicts]
             self._select = self._fd_select(int(self.top[12 << 8 | 37][0]))
         else:
             self.privates = [self._private(self.top)]

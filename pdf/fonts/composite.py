@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 import pikepdf
-from pikepdf import Dictionary, Name
+from pikepdf import Array, Dictionary, Name
 
 from pdf.fonts import encodings, faces
 from pdf.fonts.cff import Cff
@@ -97,6 +97,7 @@ class CompositeFont:
         self.descendant = first if isinstance(first, pikepdf.Dictionary) else None
         descriptor = self.descendant.get("/FontDescriptor") if self.descendant is not None else None
         self.descriptor = descriptor if isinstance(descriptor, pikepdf.Dictionary) else None
+        self._owns = False
         entry = self.font.get("/Encoding")
         self.encoding_name = str(entry)[1:] if isinstance(entry, pikepdf.Name) else None
 
@@ -113,6 +114,15 @@ class CompositeFont:
                 cmap.uses = cmap.uses or str(used)[1:]
             return resolved(cmap)
         return None
+
+    def own_descendant(self, session: Session) -> pikepdf.Object | None:
+        """The descendant font to change: a copy that no other font shares."""
+        if self.descendant is not None and not self._owns:
+            copy = session.pdf.make_indirect(Dictionary(dict(self.descendant.items())))
+            self.font.DescendantFonts = Array([copy])
+            self.descendant = self.font.DescendantFonts[0]
+            self._owns = True
+        return self.descendant
 
     def codes_of(self, strings: set[bytes]) -> set[Code]:
         if self.cmap is None:
@@ -262,7 +272,9 @@ def repair_encoding(font: CompositeFont, session: Session) -> None:
         session.failed(font.name, "7.21.3.1", "the composite font has no descendant font")
         return
     if descendant.get("/Subtype") == Name.CIDFontType2 and font.file is not None and "/CIDToGIDMap" not in descendant:
-        descendant.CIDToGIDMap = Name.Identity
+        owned = font.own_descendant(session)
+        assert owned is not None
+        owned.CIDToGIDMap = Name.Identity
         session.changed(font.name, "cid-map", "the identity map from CIDs to glyphs was written down")
     entry = font.font.get("/Encoding")
     if isinstance(entry, pikepdf.Stream):
@@ -296,7 +308,9 @@ def _agree_on_collection(font: CompositeFont, wanted: tuple[str, str, int] | Non
     has = _system_info(font.descendant.get("/CIDSystemInfo"))
     if has is not None and has[:2] == wanted[:2] and has[2] <= wanted[2]:
         return
-    font.descendant.CIDSystemInfo = Dictionary(
+    owned = font.own_descendant(session)
+    assert owned is not None
+    owned.CIDSystemInfo = Dictionary(
         Registry=pikepdf.String(wanted[0]), Ordering=pikepdf.String(wanted[1]), Supplement=wanted[2]
     )
     session.changed(font.name, "cmap", f"its character collection was set to that of its CMap, {wanted[1]}")
@@ -353,17 +367,19 @@ def embed_composite(font: CompositeFont, session: Session) -> None:
         )
         return
     ps_name, descriptor, missing = made
+    owned = font.own_descendant(session)
+    assert owned is not None
     if lost or missing:
         session.failed(
             font.name, "7.21.4.1", f"no glyph could be put in for {len(lost) + len(missing)} of its characters", package
         )
-    descendant.Subtype = Name.CIDFontType0
-    descendant.BaseFont = Name("/" + ps_name)
-    descendant.FontDescriptor = descriptor
-    if "/CIDToGIDMap" in descendant:
-        del descendant["/CIDToGIDMap"]
-    if "/W" not in descendant and "/DW" not in descendant:
-        descendant.DW = 1000
+    owned.Subtype = Name.CIDFontType0
+    owned.BaseFont = Name("/" + ps_name)
+    owned.FontDescriptor = descriptor
+    if "/CIDToGIDMap" in owned:
+        del owned["/CIDToGIDMap"]
+    if "/W" not in owned and "/DW" not in owned:
+        owned.DW = 1000
     encoding = font.encoding_name or "Identity-H"
     font.font.BaseFont = Name(f"/{ps_name}-{encoding}")
     session.changed(

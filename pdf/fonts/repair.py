@@ -7,6 +7,7 @@ import pikepdf
 from pdf.fonts.composite import CompositeFont, embed_composite, repair_encoding
 from pdf.fonts.embed import embed_simple
 from pdf.fonts.model import FontRepair
+from pdf.fonts.programs import repair_composite_program, repair_simple_program
 from pdf.fonts.session import Session
 from pdf.fonts.simple import SimpleFont
 from pdf.fonts.type3 import Type3Font
@@ -24,11 +25,15 @@ def repair_fonts(pdf: pikepdf.Pdf) -> FontRepair:
     for font in fonts:
         _drop_glyph_lists(font.use, session)
         if isinstance(font, SimpleFont):
-            if font.file is None and font.seen:
+            if font.file is not None:
+                repair_simple_program(font, session)
+            elif font.seen:
                 embed_simple(font, session)
         elif isinstance(font, CompositeFont):
             repair_encoding(font, session)
-            if font.file is None and font.use.seen:
+            if font.file is not None:
+                repair_composite_program(font, session)
+            elif font.use.seen:
                 embed_composite(font, session)
     visible = sorted({change.font for change in session.changes if change.visible})
     texts = sorted({change.font for change in session.changes if change.kind in ("unicode", "private")})

@@ -219,21 +219,7 @@ class Sfnt:
 def symbol_cmap(glyphs: dict[int, int]) -> bytes:
     """A `cmap` with the (3, 0) subtable for a symbolic font: codes 0–255 at U+F000, and a (1, 0) one that agrees."""
     codes = sorted(code for code in glyphs if 0 <= code <= 255)
-    runs: list[list[int]] = []
-    for code in codes:
-        if runs and code == runs[-1][-1] + 1 and glyphs[code] - code == glyphs[runs[-1][0]] - runs[-1][0]:
-            runs[-1].append(code)
-        else:
-            runs.append([code])
-    segments = [(0xF000 + run[0], 0xF000 + run[-1], (glyphs[run[0]] - run[0] - 0xF000) & 0xFFFF) for run in runs]
-    segments.append((0xFFFF, 0xFFFF, 1))
-    count = len(segments)
-    power = count.bit_length() - 1
-    body = struct.pack(">HHHH", count * 2, 2 << power, power, count * 2 - (2 << power))
-    body += b"".join(struct.pack(">H", s[1]) for s in segments) + b"\0\0"
-    body += b"".join(struct.pack(">H", s[0]) for s in segments)
-    body += b"".join(struct.pack(">H", s[2]) for s in segments) + b"\0\0" * count
-    symbol = struct.pack(">HHH", 4, 6 + len(body), 0) + body
+    symbol = _format4({0xF000 + code: glyphs[code] for code in codes})
     first, last = (codes[0], codes[-1]) if codes else (0, 0)
     listed = [glyphs.get(code, 0) for code in range(first, last + 1)]
     mac = struct.pack(">HHHHH", 6, 10 + 2 * len(listed), 0, first, len(listed))
@@ -251,3 +237,116 @@ def _checksum(data: bytes) -> int:
 @functools.cache
 def _mac_names() -> tuple[str, ...]:
     return tuple(names.MAC_GLYPHS.split())
+
+
+def unicode_cmap(glyphs: dict[int, int], others: list[tuple[int, int, bytes]]) -> bytes:
+    """A `cmap` with a (3, 1) subtable of these characters of the basic plane, and other subtables as they are."""
+    listed = sorted([*[o for o in others if o[:2] != (3, 1)], (3, 1, _format4(glyphs))], key=lambda o: o[:2])
+    at = 4 + 8 * len(listed)
+    head, body = struct.pack(">HH", 0, len(listed)), b""
+    for platform, encoding, data in listed:
+        head += struct.pack(">HHI", platform, encoding, at + len(body))
+        body += data
+    return head + body
+
+
+def subtable_bytes(font: Sfnt, at: int) -> bytes:
+    """A cmap subtable as it stands; empty for a format that is not known."""
+    kind = struct.unpack_from(">H", font.data, at)[0]
+    if kind in (0, 2, 4, 6):
+        return font.data[at : at + struct.unpack_from(">H", font.data, at + 2)[0]]
+    if kind in (8, 10, 12, 13):
+        return font.data[at : at + struct.unpack_from(">I", font.data, at + 4)[0]]
+    return b""
+
+
+def _format4(glyphs: dict[int, int]) -> bytes:
+    codes = sorted(code for code in glyphs if 0 <= code < 0xFFFF)
+    runs: list[list[int]] = []
+    for code in codes:
+        if runs and code == runs[-1][-1] + 1 and glyphs[code] - code == glyphs[runs[-1][0]] - runs[-1][0]:
+            runs[-1].append(code)
+        else:
+            runs.append([code])
+    segments = [(run[0], run[-1], (glyphs[run[0]] - run[0]) & 0xFFFF) for run in runs]
+    segments.append((0xFFFF, 0xFFFF, 1))
+    count = len(segments)
+    power = count.bit_length() - 1
+    body = struct.pack(">HHHH", count * 2, 2 << power, power, count * 2 - (2 << power))
+    body += b"".join(struct.pack(">H", s[1]) for s in segments) + b"\0\0"
+    body += b"".join(struct.pack(">H", s[0]) for s in segments)
+    body += b"".join(struct.pack(">H", s[2]) for s in segments) + b"\0\0" * count
+    return struct.pack(">HHH", 4, 6 + len(body), 0) + body
+
+
+def with_glyphs(font: Sfnt, widths: dict[int, float], added: list[tuple[float, int | None]]) -> dict[bytes, bytes]:
+    """The tables that change when glyphs get other advances (glyph index → 1/1000 em) and glyphs are added at the end:
+    (advance, glyph whose outline they get, None: blank). Raises BadFont."""
+    count, total = font.glyph_count, font.glyph_count + len(added)
+    hhea = bytearray(font.table(b"hhea"))
+    if len(hhea) < 36:
+        raise BadFont("no horizontal metrics")
+    held, hmtx = font._metrics
+    advances: list[int] = []
+    bearings: list[int] = []
+    for gid in range(count):
+        if held:
+            advances.append(struct.unpack_from(">H", hmtx, 4 * min(gid, held - 1))[0])
+        else:
+            advances.append(0)
+        place = 4 * gid + 2 if gid < held else 4 * held + 2 * (gid - held)
+        bearings.append(struct.unpack_from(">h", hmtx, place)[0] if place + 2 <= len(hmtx) else 0)
+    for gid, width in widths.items():
+        if gid >= count:
+            raise BadFont(f"glyph {gid} is beyond the last, {count - 1}")
+        advances[gid] = _units(width, font.units)
+    for width, outline in added:
+        advances.append(_units(width, font.units))
+        bearings.append(bearings[outline] if outline is not None and outline < count else 0)
+    struct.pack_into(">H", hhea, 34, total)
+    tables = {
+        b"hhea": bytes(hhea),
+        b"hmtx": b"".join(struct.pack(">Hh", a, b) for a, b in zip(advances, bearings, strict=True)),
+    }
+    if added:
+        tables |= _outlines(font, added, total)
+    return tables
+
+
+def _units(width: float, units: int) -> int:
+    return max(0, min(round(width * units / 1000), 0xFFFF))
+
+
+def _outlines(font: Sfnt, added: list[tuple[float, int | None]], total: int) -> dict[bytes, bytes]:
+    glyf, loca = font.table(b"glyf"), list(font.loca)
+    if len(loca) != font.glyph_count + 1:
+        raise BadFont("the glyphs cannot be told apart")
+    end = loca[-1]
+    glyf = glyf[:end]
+    for _, outline in added:
+        if outline is not None:
+            copy = glyf[loca[outline] : loca[outline + 1]]
+            glyf += copy + b"\0" * (-len(copy) % 4)
+        loca.append(len(glyf))
+    long = font.long_loca or loca[-1] > 0x1FFFE or any(v % 2 for v in loca)
+    head = bytearray(font.table(b"head"))
+    struct.pack_into(">h", head, 50, int(long))
+    maxp = bytearray(font.table(b"maxp"))
+    struct.pack_into(">H", maxp, 4, total)
+    packed = struct.pack(f">{len(loca)}I", *loca) if long else struct.pack(f">{len(loca)}H", *[v // 2 for v in loca])
+    tables = {b"glyf": glyf, b"loca": packed, b"head": bytes(head), b"maxp": bytes(maxp)}
+    post = font.table(b"post")
+    if len(post) >= 32 and struct.unpack_from(">I", post)[0] == 0x00020000:
+        names = font.glyph_names
+        if names:
+            tables[b"post"] = post[:32] + _post_names(names, total)
+    return tables
+
+
+def _post_names(glyph_names: dict[int, str], total: int) -> bytes:
+    numbers, strings = [], b""
+    for gid in range(total):
+        name = glyph_names.get(gid, f"glyph{gid}").encode("latin-1", "replace")[:255]
+        numbers.append(258 + gid)
+        strings += bytes([len(name)]) + name
+    return struct.pack(f">H{total}H", total, *numbers) + strings

@@ -97,6 +97,89 @@ class Type1:
         value = _sidebearing_width(plain) if plain else None
         return None if value is None else value * self.scale
 
+    def rewritten(self, widths: dict[str, float], blanks: dict[str, float]) -> tuple[bytes, bytes, bytes]:
+        """The program in its three parts (clear, encrypted, zeros) with other advances, and blank glyphs added.
+
+        `widths` and `blanks` are glyph name → advance in 1/1000 em. Raises BadFont."""
+        data = self._private
+        skip = _LEN_IV.search(data)
+        lead = int(skip[1]) if skip else 4
+        edits: list[tuple[int, int, bytes]] = []
+        for name, width in widths.items():
+            at, length = self._strings[name]
+            raw = data[at : at + length]
+            plain = raw if lead < 0 else _decrypted_short(raw, 4330)[lead:]
+            end = plain.find(b"\x0d", 0, 16)
+            stack = _leading_numbers(plain[:end]) if end > 0 else []
+            if len(stack) != 2:
+                raise BadFont("a glyph whose advance cannot be set")
+            changed = _number(stack[0]) + _number(round(width / self.scale)) + plain[end:]
+            body = changed if lead < 0 else encrypted(bytes(lead) + changed, 4330)
+            head = data.rfind(b"/", 0, at)
+            edits.append((head, at + length, _entry(data[head:at], len(body)) + body))
+        at = data.find(b"/CharStrings")
+        begin = data.find(b"begin", at)
+        first = data.find(b"/", begin)
+        model = min(self._strings.values())
+        opening = data[data.rfind(b"/", 0, model[0]) : model[0]]
+        closing = data[model[0] + model[1] : data.find(b"/", model[0] + model[1])]
+        put = b""
+        for name, width in blanks.items():
+            plain = _number(0) + _number(round(width / self.scale)) + b"\x0d\x0e"
+            body = plain if lead < 0 else encrypted(bytes(lead) + plain, 4330)
+            put += b"/" + name.encode("latin-1") + b" " + _entry(opening, len(body)).split(b" ", 1)[1] + body + closing
+        edits.append((first, first, put))
+        count = re.compile(rb"/CharStrings\s+(\d+)").search(data, at)
+        if count is None:
+            raise BadFont("no count of CharStrings")
+        number = str(int(count[1]) + len(blanks)).encode()
+        edits.append((count.start(1), count.end(1), number))
+        for start, end, new in sorted(edits, reverse=True):
+            data = data[:start] + new + data[end:]
+        clear = self.clear + b"eexec\n"
+        return clear, encrypted(b"\0\0\0\0" + data, 55665), (b"0" * 64 + b"\n") * 8 + b"cleartomark\n"
+
+
+def _entry(opening: bytes, length: int) -> bytes:
+    """`/name 123 RD ` with another length."""
+    return re.sub(rb"\s\d+\s", b" %d " % length, opening, count=1)
+
+
+def _leading_numbers(data: bytes) -> list[int]:
+    stack, at = [], 0
+    while at < len(data):
+        byte = data[at]
+        if byte < 32 or byte == 255:
+            return []
+        if byte < 247:
+            stack.append(byte - 139)
+            at += 1
+        else:
+            sign, base = (1, 247) if byte < 251 else (-1, 251)
+            stack.append(sign * ((byte - base) * 256 + data[at + 1] + 108))
+            at += 2
+    return stack
+
+
+def _number(value: int) -> bytes:
+    if -107 <= value <= 107:
+        return bytes([value + 139])
+    if 108 <= value <= 1131:
+        return bytes([247 + (value - 108) // 256, (value - 108) % 256])
+    if -1131 <= value <= -108:
+        return bytes([251 + (-value - 108) // 256, (-value - 108) % 256])
+    return b"\xff" + value.to_bytes(4, signed=True)
+
+
+def encrypted(data: bytes, key: int) -> bytes:
+    """Type 1 encryption (chapter 7 of the format)."""
+    out = bytearray()
+    for byte in data:
+        cipher = byte ^ key >> 8
+        key = (cipher + key) * _C1 + _C2 & 0xFFFF
+        out.append(cipher)
+    return bytes(out)
+
 
 def _sidebearing_width(data: bytes) -> float | None:
     stack: list[float] = []

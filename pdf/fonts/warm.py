@@ -1,4 +1,4 @@
-"""Importing this loads what the repair of fonts would otherwise load for each document: for processes that are forked."""
+"""Importing this loads what font repair would else load for each document: for processes that are forked from."""
 
 from __future__ import annotations
 

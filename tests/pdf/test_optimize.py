@@ -9,7 +9,7 @@ import pytest
 from pikepdf import Array, Dictionary, Name, String
 from PIL import Image
 
-from pdf import inventory
+from pdf import inventory, lossless
 from pdf import optimize as module
 from pdf.errors import Code, PdfError
 from pdf.optimize import optimize
@@ -91,7 +91,7 @@ def test_a_signed_file_keeps_its_bytes(tmp_path: Path) -> None:
 
 def test_a_candidate_that_loses_something_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = pictures(tmp_path / "a.pdf")
-    squeeze = module.squeeze
+    squeeze = lossless.squeeze
 
     def careless(pdf: pikepdf.Pdf):
         pdf.pages[0].obj.Rotate = 90
@@ -162,7 +162,7 @@ def test_a_ghostscript_that_proves_itself_is_taken(tmp_path: Path, monkeypatch: 
     source = plain_pictures(tmp_path)
     optimize(source, tmp_path / "better.pdf")
     fake(tmp_path, monkeypatch, f'cp {tmp_path / "better.pdf"} "$out"\n')
-    monkeypatch.setattr(module, "squeeze", lambda pdf: module.Gains(0, 0, 0, 0))
+    monkeypatch.setattr(module, "squeeze", lambda pdf: lossless.Gains(0, 0, 0, 0))
     assert optimize(source, tmp_path / "b.pdf").chosen == "ghostscript"
 
 

@@ -74,7 +74,7 @@ def embedded(
         descriptor = Dictionary(
             Type=Name.FontDescriptor,
             FontName=Name("/" + base),
-            Flags=entries.pop("Flags", 4),  # type: ignore[call-overload]
+            Flags=entries.pop("Flags", 4),
             FontBBox=[0, -200, 1000, 900],
             ItalicAngle=0,
             Ascent=900,

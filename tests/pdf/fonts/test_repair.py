@@ -75,10 +75,10 @@ def test_a_substitute_takes_the_widths_of_the_file(tmp_path: Path) -> None:
     outcome = repair(source, tmp_path / "b.pdf")
     assert "fitted to the widths" in outcome.changes[0].detail
     with pikepdf.open(tmp_path / "b.pdf") as pdf:
-        font = made.only_font(pdf)
-        program = Cff(font.FontDescriptor.FontFile3.read_bytes())
+        put_in = made.only_font(pdf)
+        program = Cff(put_in.FontDescriptor.FontFile3.read_bytes())
         assert [round(program.width(program.by_name[n])) for n in "ab"] == [400, 700]
-        assert [int(w) for w in font.Widths] == [400, 700]
+        assert [int(w) for w in put_in.Widths] == [400, 700]
 
 
 def test_invisible_text_needs_no_font_program(tmp_path: Path) -> None:
