@@ -177,7 +177,9 @@ def columns(left: Sequence[Atom], right: Sequence[Atom], size: float) -> bool:
     if share < 0.5:
         return True
     if turns <= max(2, 0.15 * few):
-        return prose > 0.25 or share < 0.8 or mean_chars(lines_l) > 12
+        # painted one after the other: columns, if either side reads as text
+        full = any(fullness(side) > 0.6 and mean_chars(side) > 25 and len(side) >= 4 for side in (lines_l, lines_r))
+        return prose > 0.25 or share < 0.8 or mean_chars(lines_l) > 12 or full
     return prose > 0.6 and min(mean_chars(lines_l), mean_chars(lines_r)) > 24 and few >= 5
 
 
