@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from pdf.layout import Analyzer, Layout, PageAnalysis, analyze
+from pdf.page import PageReader
 from pdf.tagging import alt, ops
 from pdf.tagging.compose import compose
 from tests.pdf.layout.paper import PROSE, Page, write
@@ -146,6 +147,28 @@ def test_a_list_goes_on_over_the_page_under_the_same_parent(tmp_path: Path) -> N
     adds = [op for op in made if isinstance(op, ops.Add)]
     first = next(n for n in adds[0].nodes if n.role == "L")
     assert [(op.parent, op.nodes[0].role) for op in adds if op.parent != ops.ROOT] == [(first.id, "LI")]
+
+
+def test_lists_inside_many_cells_keep_all_their_text(tmp_path: Path) -> None:
+    pages = []
+    for _ in range(6):
+        page = Page().lines(72, 800, PROSE)
+        for x in (72, 240, 410):
+            page.line(x, 500, x, 740)
+        for y in range(500, 741, 60):
+            page.line(72, y, 410, y)
+            if y < 740:
+                page.text(80, y + 40, "Access")
+                for i in range(3):
+                    page.text(248, y + 44 - 14 * i, "\u2022 ramp").text(290, y + 44 - 14 * i, f"number {i} of {y}")
+        pages.append(page)
+    path = write(tmp_path / "a.pdf", *pages)
+    found = analyze(path, 0, 6)
+    placed = {(r.p, i) for r in refs(compose(found)) if r.o for i in range(*r.o)}
+    with PageReader(path) as reader:
+        painted = {(n, i.index) for n in range(6) for i in reader.read(n).items if i.kind == "text"}
+    assert placed == painted
+    assert compose(found) == compose(found)
 
 
 def test_a_document_without_text_has_no_nodes(tmp_path: Path) -> None:

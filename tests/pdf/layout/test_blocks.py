@@ -284,6 +284,30 @@ def test_a_page_set_sideways_is_read_along_its_lines(tmp_path: Path) -> None:
     assert outline(write(tmp_path / "a.pdf", page)) == ["P " + " ".join(PROSE)]
 
 
+def test_a_formula_has_a_text(tmp_path: Path) -> None:
+    page = (
+        Page().lines(72, 780, PROSE).raw("BT /r 11 Tf 250 720 Td (m = n \\367 4 \\261 2) Tj ET").lines(72, 690, PROSE)
+    )
+    path = write(tmp_path / "a.pdf", page)
+    assert outline(path)[1] == "Formula m = n ÷ 4 ± 2"
+    formula = next(n for n in nodes(compose(analyses(path))) if n.role == "Formula")
+    assert formula.alt == "m = n ÷ 4 ± 2" and not formula.waiting
+
+
+def test_a_link_in_a_running_head_stays_in_the_tree(tmp_path: Path) -> None:
+    pages = [
+        Page().text(72, 812, "example.org", 9).link(72, 810, 120, 822, "https://example.org").lines(72, 760, PROSE)
+        for _ in range(3)
+    ]
+    assert sum("Link" in line and "<link>" in line for line in outline(write(tmp_path / "a.pdf", *pages))) == 3
+
+
+def test_a_heading_that_comes_back_is_no_running_head(tmp_path: Path) -> None:
+    titles = ["Results", "Results", "Places", "Thanks", "Sources"]
+    pages = [Page(842, 474).text(72, 440, t, 30, "b").lines(72, 340, PROSE, 16) for t in titles]
+    assert sum(line.startswith("H1") for line in outline(write(tmp_path / "a.pdf", *pages))) == 5
+
+
 def test_an_empty_page_has_no_blocks(tmp_path: Path) -> None:
     [analysis] = analyze(write(tmp_path / "a.pdf", Page()), 0, 1)
     assert analysis.blocks == ()
