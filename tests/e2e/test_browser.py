@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from orchestration.local.browser import chromium
+from orchestration.local.views import DocumentView
 from tests.e2e.platform import Running
 from tests.e2e.test_pipeline import STAGES
 from tests.orchestration.postgres import skip_loudly
@@ -33,10 +34,16 @@ def page(browser: Browser) -> Iterator[Page]:
     opened.close()
 
 
-def test_the_lineage_shows_the_six_assets_and_the_checks(platform: Running, page: Page, samples: Path) -> None:
-    platform.supervisor.wait_ready("webserver")
+@pytest.fixture(scope="module")
+def seen(platform: Running, samples: Path) -> DocumentView:
+    """A published document."""
     (view,) = platform.settled(platform.put("seen.pdf", samples / "letter.pdf"))
     assert view.status == "published"
+    return view
+
+
+def test_the_lineage_shows_the_six_assets_and_the_checks(platform: Running, page: Page, seen: DocumentView) -> None:
+    platform.supervisor.wait_ready("webserver")
     page.goto(f"{platform.ui}/asset-groups/accessible-pdf@accessible-pdf/remediation")
     for stage in STAGES:
         expect(page.get_by_text(stage, exact=True).first).to_be_visible(timeout=60_000)
@@ -45,10 +52,11 @@ def test_the_lineage_shows_the_six_assets_and_the_checks(platform: Running, page
         expect(page.get_by_text(check, exact=True).first).to_be_visible(timeout=60_000)
 
 
-def test_the_report_opens_and_tells_the_verdict(platform: Running, page: Page, samples: Path, tmp_path: Path) -> None:
-    (view,) = platform.settled(platform.put("seen.pdf", samples / "letter.pdf"))
-    assert view.report_key is not None
-    key = str(Path(view.report_key).with_name("report.html"))
+def test_the_report_opens_and_tells_the_verdict(
+    platform: Running, page: Page, seen: DocumentView, tmp_path: Path
+) -> None:
+    assert seen.report_key is not None
+    key = str(Path(seen.report_key).with_name("report.html"))
     platform.look.s3.download_file(platform.look.bucket, key, str(tmp_path / "report.html"))
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

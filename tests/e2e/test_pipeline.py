@@ -17,6 +17,7 @@ from orchestration.launchers.processes import ProcessRef, is_alive
 from orchestration.local.uploads import Upload
 from orchestration.local.views import CHECKS, DocumentView
 from tests.e2e.platform import Running
+from tests.orchestration.conftest import wait_for
 
 STAGES = {
     "uploaded_pdf",
@@ -56,6 +57,7 @@ def test_an_upload_is_published_accessible(
         assert len(pdf.pages) == view.pages
     version = platform.look.store.versions.get(view.document_id, 1)
     assert version.sha256 == hashlib.sha256(data).hexdigest(), "what is published is what was verified"
+    wait_for(lambda: platform.runs(upload)[0].is_finished, 60)  # the store knows it a moment earlier
     (run,) = platform.runs(upload)
     assert run.status is DagsterRunStatus.SUCCESS and run.tags["dagster/partition"] == view.document_id
 
@@ -80,7 +82,8 @@ def test_a_worker_killed_while_it_assembles_is_replaced_and_the_same_bytes_are_p
     assert (view.status, view.code, view.message) == ("published", None, None)
     again, killed = platform.runs(upload)
     assert killed.status is DagsterRunStatus.FAILURE and not is_alive(worker)
-    assert again.status is DagsterRunStatus.SUCCESS or not again.is_finished  # settled in the store a moment earlier
+    wait_for(lambda: platform.runs(upload)[0].is_finished, 60)
+    assert platform.runs(upload)[0].status is DagsterRunStatus.SUCCESS, again.run_id
     undisturbed = published(platform, settled["article.pdf"][1])
     assert published(platform, view) == undisturbed
     assert len(platform.objects(f"published/{view.document_id}/")) == 1
