@@ -13,6 +13,9 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+#: The portions of a refused gutter that are tried, from its top (0) to its foot (1).
+PORTIONS = ((0.2, 1.0), (0.35, 1.0), (0.5, 1.0), (0.0, 0.8), (0.0, 0.65), (0.0, 0.5))
+
 
 class Atom(Protocol):
     """Anything with a place: a line, a table, a figure. `chars` is 0 for what is not a line of text."""
@@ -114,6 +117,13 @@ def gutter(atoms: Sequence[A]) -> tuple[list[A], list[A], list[A], list[A]] | No
         parts = split(atoms, centre, middle, (y_top, in_top, in_bottom, y_bottom))
         if columns(parts[1], parts[2], size):
             return parts
+        for a, b in PORTIONS if (last - first) * cell > 14 * size else ():
+            # a table above or below the columns may have the same gutter: a portion of it may do
+            y1 = top - (first + a * (last - first)) * cell
+            y0 = top - (first + b * (last - first)) * cell
+            parts = split(atoms, centre, middle, (y1, y1, y0, y0))
+            if painted_apart(parts[1], parts[2]) and columns(parts[1], parts[2], size):
+                return parts
         occupied[first : last + 1, x : x + w] = 1
     return None
 
@@ -181,6 +191,14 @@ def columns(left: Sequence[Atom], right: Sequence[Atom], size: float) -> bool:
         full = any(fullness(side) > 0.6 and mean_chars(side) > 25 and len(side) >= 4 for side in (lines_l, lines_r))
         return prose > 0.25 or share < 0.8 or mean_chars(lines_l) > 12 or full
     return prose > 0.6 and min(mean_chars(lines_l), mean_chars(lines_r)) > 24 and few >= 5
+
+
+def painted_apart(left: Sequence[Atom], right: Sequence[Atom]) -> bool:
+    """Whether the lines of two sides are painted one side after the other, and both have some."""
+    sides = sorted([(a.order, 0) for a in left if a.text] + [(a.order, 1) for a in right if a.text])
+    turns = sum(1 for a, b in pairwise(sides) if a[1] != b[1])
+    few = min(sum(1 for _, s in sides if s == 0), sum(1 for _, s in sides if s == 1))
+    return few >= 6 and turns <= max(2, 0.1 * few)
 
 
 def near(ordered: list[float], value: float, tolerance: float) -> bool:

@@ -344,7 +344,7 @@ def fit(rows: Sequence[Row], rules: Sequence[tuple[float, float, float]], above:
     if len(merged) < 3 and not (lined >= 2 and len(merged) >= 2) and not goes_with:
         return None
     filled = [sum(1 for cells in merged if any(a <= c <= b for a, b, _ in cells)) for c in range(columns)]
-    if min(filled) < 0.4 * len(merged):
+    if min(filled) < (0.2 if lined >= 2 and columns >= 4 else 0.4) * len(merged):
         return None
     full = sum(1 for cells in merged if len({c[0] for c in cells}) >= max(2, columns - 1)) / len(merged)
     if full < 0.6:
