@@ -98,11 +98,12 @@ def are_characters(codes: set[int]) -> bool:
 
 def is_picture(codes: set[int], strings: set[bytes], size: int, counted: bool) -> bool:
     """Whether the unknown glyphs of a font are drawings rather than text: very few, or few and each shown alone.
-    `counted`: their names only count them, as those of text that was taken apart do."""
+    `counted`: their names only count them, and those of other fonts on,
+    as where text was taken apart."""
+    if counted or len(codes) > 12:
+        return False
     if len(codes) <= 4:
         return True
-    if len(codes) > 12 or counted:
-        return False
     return max((len(s) // size for s in strings if any(c in codes for c in _units(s, size))), default=0) <= 2
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import struct
+
 import pikepdf
 
+from pdf.fonts.cff import BadFont
 from pdf.fonts.composite import CompositeFont, embed_composite, repair_encoding
 from pdf.fonts.embed import embed_simple
 from pdf.fonts.model import FontRepair
@@ -15,26 +18,21 @@ from pdf.fonts.unicode import AnyFont, complete, needs_of
 from pdf.fonts.usage import FontUse, used_fonts
 
 
+#: What reading a font dictionary or program that follows no rule may raise: the font stays, and is reported.
+_BROKEN = (BadFont, IndexError, KeyError, ValueError, TypeError, AttributeError, struct.error, pikepdf.PdfError)
+
+
 def repair_fonts(pdf: pikepdf.Pdf) -> FontRepair:
     """Mend the fonts of an open document in place: ISO 14289-1 7.21, as far as the file and this machine allow."""
     uses = used_fonts(pdf)
     session = Session(pdf)
     fonts = [_font(use) for use in uses]
-    needs = [needs_of(font) for font in fonts]
-    complete(needs, fonts, session)
+    complete([needs_of(font) for font in fonts], fonts, session)
     for font in fonts:
-        _drop_glyph_lists(font.use, session)
-        if isinstance(font, SimpleFont):
-            if font.file is not None:
-                repair_simple_program(font, session)
-            elif font.seen:
-                embed_simple(font, session)
-        elif isinstance(font, CompositeFont):
-            repair_encoding(font, session)
-            if font.file is not None:
-                repair_composite_program(font, session)
-            elif font.use.seen:
-                embed_composite(font, session)
+        try:
+            _mend(font, session)
+        except _BROKEN as error:
+            session.failed(font.name, "7.21", f"the font is broken in a way nothing here mends: {error!r}"[:200])
     visible = sorted({change.font for change in session.changes if change.visible})
     texts = sorted({change.font for change in session.changes if change.kind in ("unicode", "private")})
     return FontRepair(
@@ -44,6 +42,21 @@ def repair_fonts(pdf: pikepdf.Pdf) -> FontRepair:
         f"Fonts that the file did not embed were put in: {_listed(visible)}." if visible else None,
         f"Characters were given the Unicode values they lacked, in: {_listed(texts)}." if texts else None,
     )
+
+
+def _mend(font: AnyFont, session: Session) -> None:
+    _drop_glyph_lists(font.use, session)
+    if isinstance(font, SimpleFont):
+        if font.file is not None:
+            repair_simple_program(font, session)
+        elif font.seen:
+            embed_simple(font, session)
+    elif isinstance(font, CompositeFont):
+        repair_encoding(font, session)
+        if font.file is not None:
+            repair_composite_program(font, session)
+        elif font.use.seen:
+            embed_composite(font, session)
 
 
 def _font(use: FontUse) -> AnyFont:

@@ -35,14 +35,15 @@ def needs_of(font: AnyFont) -> Needs:
     waiting = [code for code in codes if not _is_mapped(mapped.get(code[0]))]
     if not waiting:
         return needs
-    known = encodings.standard_names()
+    known, dingbats = encodings.standard_names(), encodings.dingbat_texts()
     for code in waiting:
         if isinstance(font, CompositeFont):
             text = font.text(code)
             if text and code[0] not in mapped and _reader_knows(font):
                 continue
         else:
-            if code[0] not in mapped and font.names.get(code[0], "") in known:
+            name = font.names.get(code[0], "")
+            if code[0] not in mapped and (name in known or (name in dingbats and "/ToUnicode" not in font.font)):
                 continue
             text = font.text(code[0])
         if text:
@@ -120,8 +121,7 @@ def _from_codes(lacking: list[Needs]) -> None:
     for needs in lacking:
         if isinstance(needs.font, CompositeFont):
             continue
-        prefixes = {guess.prefix_of(needs.font.names.get(code, ""), code) for code, _ in needs.lost}
-        if len(prefixes) == 1 and (prefix := prefixes.pop()) is not None:
+        if (prefix := _prefix(needs)) is not None:
             groups.setdefault((prefix, type(needs.font)), []).append(needs)
     for members in groups.values():
         strings = {s for needs in members for s in needs.font.use.strings}
@@ -158,20 +158,28 @@ def _from_windows(lacking: list[Needs]) -> None:
 def _drawings(lacking: list[Needs]) -> None:
     """Glyphs that are no characters get private values, as ISO 14289-1 7.2 allows for what Unicode lacks."""
     count = 0
+    long = {prefix for needs in lacking if len(needs.lost) > 4 and (prefix := _prefix(needs)) is not None}
     for needs in lacking:
         font = needs.font
         size = needs.lost[0][1] if needs.lost else 1
         if not needs.lost:
             continue
         codes = {code for code, _ in needs.lost}
-        names = {} if isinstance(font, CompositeFont) else font.names
-        counted = all(guess.prefix_of(names.get(code, ""), code) is not None for code in codes)
-        if not guess.is_picture(codes, font.use.strings, size, counted):
+        if not guess.is_picture(codes, font.use.strings, size, _prefix(needs) in long):
             continue
         for code in needs.lost:
             needs.private[code] = chr(_PRIVATE + count % 0x1900)
             count += 1
         needs.lost = []
+
+
+def _prefix(needs: Needs) -> str | None:
+    """What stands before the number in the names of all lost glyphs, where their names are their codes."""
+    if isinstance(needs.font, CompositeFont):
+        return None
+    names = needs.font.names
+    found = {guess.prefix_of(names.get(code, ""), code) for code, _ in needs.lost}
+    return found.pop() if len(found) == 1 else None
 
 
 def _write(needs: Needs, session: Session) -> None:
