@@ -223,7 +223,8 @@ def _simple_truetype(font: SimpleFont, program: Sfnt, session: Session) -> None:
         _become_symbolic(font, glyphs, session)
         tables[b"cmap"] = symbol_cmap({code: gid for code, gid in glyphs.items() if gid})
     _replace(font, program.replaced(tables), session)
-    _record(font.name, issues, len(added), False, session)
+    boxed = program.draws(0) and any(shape is None for _, shape in added)
+    _record(font.name, issues, len(added), False, session, visible=boxed)
     if rules:
         session.changed(font.name, "encoding", f"{rules}: its codes now lead to its glyphs by a symbolic cmap")
 
@@ -424,10 +425,13 @@ def _differs(own: float | None, wanted: float | None) -> bool:
     return own is not None and wanted is not None and abs(own - wanted) > _TOLERANCE
 
 
-def _record(name: str, issues: Issues, added: int, moved: bool, session: Session) -> None:
+def _record(name: str, issues: Issues, added: int, moved: bool, session: Session, *, visible: bool = False) -> None:
     if issues.widths:
         session.changed(name, "widths", f"{len(issues.widths)} glyphs got the advance that the file lays them out with")
     if added and not moved:
-        session.changed(name, "program", f"{added} glyphs that are shown were added to its program, as they look")
+        how = "; spaces that showed as boxes are blank now" if visible else ", as they look"
+        session.changed(
+            name, "program", f"{added} glyphs that are shown were added to its program{how}", visible=visible
+        )
     if moved:
         session.changed(name, "notdef", f"{added} codes shown as .notdef got glyphs of their own that look the same")

@@ -17,7 +17,6 @@ from pdf.fonts.type3 import Type3Font
 from pdf.fonts.unicode import AnyFont, complete, needs_of
 from pdf.fonts.usage import FontUse, used_fonts
 
-
 #: What reading a font dictionary or program that follows no rule may raise: the font stays, and is reported.
 _BROKEN = (BadFont, IndexError, KeyError, ValueError, TypeError, AttributeError, struct.error, pikepdf.PdfError)
 
@@ -39,7 +38,7 @@ def repair_fonts(pdf: pikepdf.Pdf) -> FontRepair:
         len(uses),
         session.changes,
         session.failures,
-        f"Fonts that the file did not embed were put in: {_listed(visible)}." if visible else None,
+        f"Fonts or glyphs that the file lacked were put in: {_listed(visible)}." if visible else None,
         f"Characters were given the Unicode values they lacked, in: {_listed(texts)}." if texts else None,
     )
 

@@ -71,6 +71,10 @@ class Sfnt:
             return struct.unpack_from(f">{count}I", raw)
         return tuple(2 * v for v in struct.unpack_from(f">{count}H", raw))
 
+    def draws(self, gid: int) -> bool:
+        """Whether a glyph has an outline."""
+        return gid + 1 < len(self.loca) and self.loca[gid + 1] > self.loca[gid]
+
     @functools.cached_property
     def cmaps(self) -> list[tuple[int, int, int]]:
         """(platform, encoding, offset in the file) of each cmap subtable."""
