@@ -9,6 +9,7 @@ from dagster import Definitions
 
 from assets.assembled import assembled_document
 from assets.chunks import tagging_chunks
+from assets.metrics import METRICS
 from assets.optimized import optimized_pdf
 from assets.platform import Platform
 from assets.published import published_version
@@ -16,6 +17,7 @@ from assets.references import references
 from assets.uploaded import uploaded_pdf
 from assets.verified import verification_report
 from jobs.housekeeping import JOBS, SCHEDULES
+from jobs.metrics import build_metrics, hourly_metrics
 from jobs.remediation import remediate_document, verify_version
 from sensors.dead_letters import dead_letters
 from sensors.intake import intake
@@ -33,10 +35,11 @@ def build_definitions(resources: Mapping[str, Any] | None = None) -> Definitions
             assembled_document,
             verification_report,
             published_version,
+            *METRICS,
         ],
-        jobs=[remediate_document, verify_version, *JOBS],
+        jobs=[remediate_document, verify_version, build_metrics, *JOBS],
         sensors=[intake, verification, dead_letters, *SENSORS],
-        schedules=list(SCHEDULES),
+        schedules=[*SCHEDULES, hourly_metrics],
         resources={"platform": Platform(), "io_manager": references, **(resources or {})},
     )
 

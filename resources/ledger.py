@@ -30,7 +30,7 @@ class Ledger:
         item: Item = {
             **fields,
             "id": fact_id,
-            "at": at,
+            "booked_at": at,
             "expiresAtSeconds": int(at) + KEEP_DAYS * 86400,
         }
         try:

@@ -1,4 +1,4 @@
-"""``python -m orchestration.local run|stop``: see ``make help``."""
+"""``python -m orchestration.local run|stop|query``: see ``make help``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from orchestration.local.places import Places
 from orchestration.local.supervise import AlreadyRunning, ServiceFailed
 
 
@@ -18,24 +19,33 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     run.add_argument("--port", type=int, help="port of Dagster's UI on this machine (3000, or a free one)")
     run.add_argument("--exit", action="store_true", help="end when every document has settled; exit code 0 if well")
     run.add_argument("--seconds", type=float, default=900, help="give up when nothing has moved for this long (900)")
-    commands.add_parser("stop", help="stop everything that a run started")
+    stop = commands.add_parser("stop", help="stop everything that a run started")
+    query = commands.add_parser("query", help="ask the metrics, in SQL")
+    query.add_argument("sql", help="for example: select * from cost_ledger limit 10")
+    for command in (run, stop, query):
+        command.add_argument("--state", type=Path, default=Places().base, help="folder of everything that is kept")
     return parser.parse_args(arguments)
 
 
 def main(arguments: list[str]) -> int:
     """Do what was asked; returns the exit code."""
     options = parse(arguments)
+    places = Places(options.state.resolve())
     # Deferred: `stop` has no use for what `run` imports.
     if options.command == "stop":
         from orchestration.local.halt import stop
 
-        for text in stop():
+        for text in stop(places):
             print(text, flush=True)
         return 0
+    if options.command == "query":
+        from orchestration.local.query import run as ask
+
+        return ask(options.sql, places)
     from orchestration.local.run import Options, PortTaken, TookTooLong, run
 
     try:
-        return run(Options(options.pdfs, options.port, options.exit, options.seconds))
+        return run(Options(options.pdfs, options.port, options.exit, options.seconds), places)
     except AlreadyRunning as error:
         print(f"{error}: it is running already (make stop ends it)", file=sys.stderr)
     except (ServiceFailed, TookTooLong, PortTaken, FileNotFoundError) as error:
