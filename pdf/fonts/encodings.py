@@ -189,6 +189,13 @@ def dingbats() -> dict[int, str]:
     return _table(_DINGBATS)
 
 
+@functools.cache
+def wingdings() -> dict[int, str]:
+    """Wingdings, as far as its glyphs are characters that other fonts have: code → glyph name (`uniXXXX`)."""
+    pairs = (pair.split("=") for pair in _WINGDINGS.split())
+    return {int(code, 16): f"uni{text}" for code, text in pairs}
+
+
 def _table(text: str) -> dict[int, str]:
     table = {}
     code = 0
@@ -228,6 +235,15 @@ def simplified(text: str) -> str:
     """Compatibility forms (ligatures, full width) as the characters they stand for."""
     return unicodedata.normalize("NFKC", text)
 
+
+_WINGDINGS = """20=0020 22=2702 23=2701 28=260E 29=2706 2A=2709 36=231B 37=2328 3E=2707 3F=270D 41=270C 45=261C 46=261E
+47=261D 48=261F 4A=263A 4C=2639 4E=2620 4F=2690 51=2708 52=263C 53=25CF 54=2744 56=271E 58=2720 59=2721 5A=262A 5B=262F
+6C=25CF 6D=274D 6E=25A0 6F=25A1 70=25A1 71=2751 72=2752 73=2B27 74=29EB 75=25C6 76=2756 77=2B25 78=2327 79=2353 7A=2318
+7D=275D 7E=275E 80=24EA 81=2460 82=2461 83=2462 84=2463 85=2464 86=2465 87=2466 88=2467 89=2468 8A=2469 8C=2776 8D=2777
+8E=2778 8F=2779 90=277A 91=277B 92=277C 93=277D 94=277E 95=277F 9E=00B7 9F=2022 A0=25AA A1=25CB A4=25C9 A5=25CE A7=25AA
+A8=25FB AA=2726 AB=2605 AC=2736 AD=2734 AE=2739 AF=2735 D5=232B D6=2326 D8=27A2 DC=27B2 DF=2190 E0=2192 E1=2191 E2=2193
+E3=2196 E4=2197 E5=2199 E6=2198 E8=2794 EF=21E6 F0=21E8 F1=21E7 F2=21E9 F3=2B04 F4=21F3 FB=2717 FC=2713 FD=2612
+FE=2611"""
 
 _SYMBOL = """32 space exclam universal numbersign existential percent ampersand suchthat parenleft parenright
 asteriskmath plus comma minus period slash zero one two three four five six seven eight nine colon semicolon less

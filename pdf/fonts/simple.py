@@ -102,6 +102,8 @@ class SimpleFont:
     def names(self) -> dict[int, str]:
         """Code → glyph name, from the encoding, the program's own, or the one such a font has by convention."""
         base = encodings.named(self.encoding.base) if self.encoding.base else None
+        if self.file is None and self.name.lower().startswith("wingdings"):
+            base = None  # whatever the file says: no reader shows letters for it
         if base is None:
             base = self._own_encoding()
         return base | self.encoding.differences
@@ -114,6 +116,8 @@ class SimpleFont:
             if isinstance(program, Sfnt):
                 return {} if self.flags & _SYMBOLIC else encodings.standard()
         low = self.name.lower()
+        if low.startswith("wingdings") and low[9:10] not in ("2", "3"):
+            return encodings.wingdings()
         if low.startswith("symbol"):
             return encodings.symbol()
         if "dingbats" in low:

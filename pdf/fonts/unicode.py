@@ -43,9 +43,11 @@ def needs_of(font: AnyFont) -> Needs:
                 continue
         else:
             name = font.names.get(code[0], "")
-            if code[0] not in mapped and (name in known or (name in dingbats and "/ToUnicode" not in font.font)):
+            if code[0] not in mapped and name in known:
                 continue
             text = font.text(code[0])
+            if text is None and name in dingbats and "/ToUnicode" not in font.font:
+                continue  # readers take it for the dingbat of that name, rightly or not
         if text:
             needs.found[code] = text
         else:

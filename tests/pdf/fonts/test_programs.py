@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pikepdf
 import pypdfium2 as pdfium
@@ -119,7 +120,7 @@ def test_cid_0_no_longer_stands_for_a_space(tmp_path: Path) -> None:
     assert b"<0000> 8" in after.Encoding.read_bytes()
 
 
-def truetype_font(program: bytes, flags: int, **entries: object) -> made.Maker:
+def truetype_font(program: bytes, flags: int, **entries: Any) -> made.Maker:
     data = Sfnt(program)
     widths = [500] * 256
     for code in (65, 66, 97):

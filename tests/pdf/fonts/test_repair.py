@@ -114,6 +114,16 @@ def test_dingbats_get_unicode_values(tmp_path: Path) -> None:
     assert text_of(tmp_path / "b.pdf") == "\u2714\u25cf"
 
 
+@needs_fonts
+def test_wingdings_are_bullets_and_no_letters(tmp_path: Path) -> None:
+    font = made.truetype("Wingdings", {0xA7: 458, 0xFC: 891}, Encoding=Name.WinAnsiEncoding)
+    source = made.document(tmp_path / "a.pdf", {"F1": font}, b"BT /F1 40 Tf 9 9 Td <A7FC> Tj ET")
+    outcome = repair(source, tmp_path / "b.pdf")
+    assert "embedded" in kinds(outcome)
+    assert not outcome.failures
+    assert text_of(tmp_path / "b.pdf") == "\u25aa\u2713"
+
+
 def program_of(**glyphs: str) -> bytes:
     """A CFF with glyphs of these names, each with the outline of a character."""
     loaded = faces.load(SANS[0])
