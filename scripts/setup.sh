@@ -106,7 +106,9 @@ improve() {  # improve "what is lost without them" package...
 
 improve "fonts that a PDF names but does not carry are replaced by less similar ones, or not at all" \
     fonts-urw-base35 fonts-liberation
-improve "Chinese, Japanese and Korean text without embedded fonts cannot be repaired" fonts-noto-cjk
+improve "Chinese, Japanese and Korean text without embedded fonts cannot be repaired, and the Chinese sample is left out" \
+    fonts-noto-cjk
+improve "the Arabic sample is left out" fonts-dejavu-core
 
 # Ghostscript 10.00 to 10.02 damages text that looks the same (Debian 12 has 10.00): only a sound one is installed.
 gs_sound() { "$PYTHON" - "$1" <<'PY'

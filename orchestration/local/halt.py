@@ -70,9 +70,8 @@ def stop_leftovers(record: Record, places: Places) -> list[str]:
     return stopped
 
 
-def stop(places: Places | None = None) -> Iterator[str]:
+def stop(places: Places) -> Iterator[str]:
     """``make stop``: ask the console to end, and end what it may have left; yields what was done."""
-    places = places or Places()
     record = Record(places.record)
     console = record.alive().get("console")
     if console is not None:

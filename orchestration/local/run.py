@@ -135,9 +135,8 @@ def upload(look: Look, files: Sequence[Upload], places: Places, screen: Screen) 
     return uploaded
 
 
-def run(options: Options, places: Places | None = None) -> int:
+def run(options: Options, places: Places) -> int:
     """The whole of ``make run``. Returns the exit code: 0 where every document ended as it should."""
-    places = places or Places()
     screen = Screen(sys.stdout, live=sys.stdout.isatty())
     lock = Lock(places.lock)
     places.make()
