@@ -29,7 +29,7 @@ class KeyedS3ComputeLogManager(S3ComputeLogManager):
     @classmethod
     def config_type(cls) -> UserConfigSchema:
         """As Dagster's, and ``key_alias`` (``alias/…``); what the objects are encrypted with is not for the caller."""
-        fields = dict(super().config_type())
+        fields = dict(super().config_type())  # type: ignore[no-untyped-call]
         del fields["upload_extra_args"]
         return {**fields, "key_alias": Field(StringSource)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,25 +84,24 @@ class Look:
     def _ask(self, file: Upload) -> DocumentView:
         doc = document_id(self.bucket, file.key)
         elapsed = self.clock() - file.at
-        seen = {"name": file.name, "document_id": doc, "key": file.key, "size_before": file.size}
+        seen = DocumentView(file.name, doc, file.key, size_before=file.size, seconds=elapsed)
         row = self.store.work.get(doc)
         if row is None or row.source is None or row.source.version_id != file.version_id:
-            return DocumentView(**seen, seconds=elapsed)  # the sensor has not taken it up yet
+            return seen  # the sensor has not taken it up yet
         document = self._document(doc)
         current = document if document is not None and document.source_revision == row.revision else None
         if row.state not in SETTLED or current is None or current.outcome is None:
-            return DocumentView(
-                **seen,
+            return replace(
+                seen,
                 status=row.state if row.state not in SETTLED else "settling",
                 stage=self._stage(row),
                 pages=current.pages or None if current is not None else None,
                 lane=row.lane,
-                seconds=elapsed,
             )
         version = self._version(current)
         found = version.verification if version is not None else None
-        return DocumentView(
-            **seen,
+        return replace(
+            seen,
             status=current.outcome,
             stage="settled",
             pages=current.pages or None,
