@@ -18,6 +18,7 @@ from pdf.layout.order import arrange
 from pdf.layout.pack import Packer
 from pdf.layout.places import drop_caps, line_numbers, picture_bullets
 from pdf.layout.tables import Table
+from pdf.layout.unruled import aligned
 from pdf.page import PageItems, PageReader
 
 
@@ -123,7 +124,7 @@ def column(region: list[Line | Box], frame: Frame, packer: Packer) -> list[Block
             continue
         rows = rows_of(thing)  # type: ignore[arg-type]
         at = 0
-        for first, last, table in tabular.aligned(rows, frame.bands(span), known):
+        for first, last, table in aligned(rows, frame.bands(span), known):
             parts.extend((rows[at:first], table))
             at = last
         parts.append(rows[at:])
