@@ -9,7 +9,7 @@ PDFS ?=
 PORT ?=
 ARGS ?=
 
-.PHONY: help setup setup-test run stop clean test lint samples query bench
+.PHONY: help setup setup-test run stop clean test lint samples query pictures
 
 help:
 	@echo "make run [PDFS=folder] [ARGS=--exit] [PORT=3000]   take PDFs from an upload to published, accessible files"
@@ -17,6 +17,7 @@ help:
 	@echo "make clean     stop, then remove what was stored (.local)"
 	@echo "make test      linters, types, tests"
 	@echo "make samples   write the sample PDFs to .local/samples"
+	@echo "make pictures  take the pictures of the UI for the README, while make run keeps it up"
 	@echo "make query SQL=\"select ...\"   ask the metrics"
 
 setup:
@@ -44,6 +45,9 @@ test: lint
 
 samples: setup
 	@$(PYTHON) -m tests.corpus --out .local/samples
+
+pictures: setup-test
+	@$(PYTHON) -m orchestration.local pictures
 
 query: setup
 	@$(PYTHON) -m orchestration.local query "$(SQL)"

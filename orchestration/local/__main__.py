@@ -1,4 +1,4 @@
-"""``python -m orchestration.local run|stop|query``: see ``make help``."""
+"""``python -m orchestration.local run|stop|query|pictures``: see ``make help``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from orchestration.local.places import Places
+from orchestration.local.places import ROOT, Places
 from orchestration.local.supervise import AlreadyRunning, ServiceFailed
 
 
@@ -22,7 +22,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     stop = commands.add_parser("stop", help="stop everything that a run started")
     query = commands.add_parser("query", help="ask the metrics, in SQL")
     query.add_argument("sql", help="for example: select * from cost_ledger limit 10")
-    for command in (run, stop, query):
+    pictures = commands.add_parser("pictures", help="take the pictures of the UI for the README")
+    pictures.add_argument("--out", type=Path, default=ROOT / "docs/pictures", help="folder (docs/pictures)")
+    for command in (run, stop, query, pictures):
         command.add_argument("--state", type=Path, default=Places().base, help="folder of everything that is kept")
     return parser.parse_args(arguments)
 
@@ -42,6 +44,8 @@ def main(arguments: list[str]) -> int:
         from orchestration.local.query import run as ask
 
         return ask(options.sql, places)
+    if options.command == "pictures":
+        return take_pictures(places, options.out)
     from orchestration.local.run import Options, PortTaken, TookTooLong, run
 
     try:
@@ -51,6 +55,19 @@ def main(arguments: list[str]) -> int:
     except (ServiceFailed, TookTooLong, PortTaken, FileNotFoundError) as error:
         print(error, file=sys.stderr)
     return 1
+
+
+def take_pictures(places: Places, folder: Path) -> int:
+    """``make pictures``; returns the exit code."""
+    from orchestration.local.pictures import NothingToSee, take
+
+    try:
+        for path in take(places, folder):
+            print(path, flush=True)
+    except NothingToSee as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
