@@ -69,8 +69,11 @@ def request(row: Row, settings: Settings) -> RunRequest:
 
 
 def run_config(lane: str, settings: Settings) -> dict[str, Any]:
-    """A fast document's steps run in one process; a long one's bands side by side, so many at once and no more."""
-    if lane != LONG:
+    """A fast document's steps run in one process; a long one's bands side by side, so many at once and no more.
+
+    A process for each step costs about 3 s of a core: where bands are not to run side by side, there is none.
+    """
+    if lane != LONG or settings.host_map_concurrency == 1:
         return {"execution": {"config": {"in_process": {}}}}
     side_by_side = {
         "max_concurrent": settings.host_map_concurrency,

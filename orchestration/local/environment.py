@@ -28,6 +28,8 @@ def child_environment(places: Places, endpoint: str, inherited: Mapping[str, str
     environment.pop("VIRTUAL_ENV", None)
     # A person who uploads a folder waits for it to be quiet. On one machine nobody else uploads into it.
     environment.setdefault("FOLDER_WAIT_SECONDS", "3")
+    # A process for each band of a long document pays off from about four cores for one.
+    environment.setdefault("HOST_MAP_CONCURRENCY", str(max(1, (os.cpu_count() or 1) // 4)))
     return environment | {
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ACCESS_KEY_ID": LOCAL_KEY,
