@@ -16,6 +16,8 @@ from pdf.fonts.type1 import Type1
 
 #: Outlines shorter than this (bytes) are too alike: a dot is a period, a bullet, the dot of an i.
 _TELLING = 16
+#: So many bytes of an outline are compared.
+_COMPARED = 240
 
 _NUMBERED = re.compile(r"^([A-Za-z]{1,3}|uni|char|glyph|cid|index)0*(\d+)$")
 _HEXED = re.compile(r"^([A-Za-z]{1,2})([0-9A-Fa-f]{2,4})$")
@@ -45,7 +47,7 @@ def outline(program: Program | None, gid: int | None, name: str | None) -> bytes
         data = program.charstrings[gid]
     elif isinstance(program, Type1) and name:
         try:
-            data = program.charstring(name)
+            data = program.charstring(name, _COMPARED)
         except BadFont:
             return None
     return data if len(data) >= _TELLING else None

@@ -93,7 +93,7 @@ class Type1:
 
     def width(self, name: str) -> float | None:
         """The advance of a glyph in 1/1000 em; None when there is no such glyph, or it does not say."""
-        plain = self.charstring(name, 64)
+        plain = self.charstring(name, 20)
         value = _sidebearing_width(plain) if plain else None
         return None if value is None else value * self.scale
 
