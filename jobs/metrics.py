@@ -11,13 +11,11 @@ from dagster import (
     schedule,
 )
 
-from assets.metrics import DAYS
 from resources.ledger import CEILINGS, COST
 
 build_metrics = define_asset_job(
     "build_metrics",
     selection=AssetSelection.assets(COST, CEILINGS),
-    partitions_def=DAYS,
     description="A day of the ledger as Parquet.",
 )
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from dagster import AssetSelection, RunRequest, define_asset_job, multi_or_in_process_executor
 
-from assets.partitions import documents
 from assets.stage import GENERATION_TAG, KIND_TAG, VERSION_TAG
 from resources.settings import Settings
 from resources.work import REMEDIATE, Row
@@ -27,7 +26,6 @@ HEAVY_TAGS = {"ecs/cpu": "4096", "ecs/memory": "10240"}
 remediate_document = define_asset_job(
     "remediate_document",
     selection=AssetSelection.assets(*STAGES),
-    partitions_def=documents,
     executor_def=multi_or_in_process_executor,
     config={"execution": {"config": {"in_process": {}}}},
     description="Takes a document from its upload to a published, verified version. What is done already is not done "
@@ -37,7 +35,6 @@ remediate_document = define_asset_job(
 verify_version = define_asset_job(
     "verify_version",
     selection=AssetSelection.assets("verification_report", "published_version"),
-    partitions_def=documents,
     executor_def=multi_or_in_process_executor,
     config={"execution": {"config": {"in_process": {}}}},
     description="Verifies a version that an editor has saved, and publishes it if the policy holds.",

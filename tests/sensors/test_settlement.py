@@ -1,0 +1,149 @@
+"""However a run ends, its document and its job come to one end, once."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from dagster import DagsterInstance, DagsterRun, DagsterRunStatus
+
+from assets.platform import Platform
+from resources.work import REMEDIATE, Source
+from sensors.dead_letters import dead_letters
+from sensors.settlement import recovery, settle
+from sensors.verification import MESSAGE_TYPE, take_message, verification
+from tests.resources.conftest import Clock, new_doc
+from tests.resources.test_versions import saved
+from tests.sensors.conftest import tick
+
+LOST = ("RUN_LOST", "It was killed.")
+
+
+def queued(platform: Platform) -> str:
+    store, doc = platform.store, new_doc()
+    job = store.jobs.open("job", 0)
+    source = Source("incoming/a.pdf", "v1", 10, "01")
+    store.work.offer(doc, "owner", source, job.id, job.started, due_at=store.clock())
+    store.jobs.add_file(job, doc, "a.pdf")
+    return doc
+
+
+def run_of(doc: str, run_id: str, status: DagsterRunStatus = DagsterRunStatus.FAILURE, **tags: str) -> DagsterRun:
+    if "run_key" in tags:
+        tags["dagster/run_key"] = tags.pop("run_key")
+    return DagsterRun("remediate_document", run_id=run_id, status=status, tags={"document": doc, **tags})
+
+
+def outcome(platform: Platform, doc: str) -> tuple[str, str | None, str]:
+    row, job = platform.store.work.get(doc), platform.store.jobs.latest("job")
+    assert row is not None and job is not None
+    try:
+        found = platform.store.documents.get(doc).outcome
+    except Exception:  # noqa: BLE001 there is no document yet
+        found = None
+    return row.state, found, job.status
+
+
+def test_a_killed_worker_leaves_work_for_the_next_run(platform: Platform) -> None:
+    doc = queued(platform)
+    platform.store.work.claim(doc, REMEDIATE, "run-1")
+    for _ in range(2):
+        settle(platform.store, run_of(doc, "run-1"), *LOST, retryable=True)
+    assert outcome(platform, doc) == ("queued", None, "QUEUED")
+    row = platform.store.work.get(doc)
+    assert row is not None and (row.attempts, row.code) == (1, "RUN_LOST")
+
+
+def test_a_document_whose_workers_always_die_fails_for_good(platform: Platform, clock: Clock) -> None:
+    doc = queued(platform)
+    for attempt in range(5):
+        platform.store.work.claim(doc, REMEDIATE, f"run-{attempt}")
+        settle(platform.store, run_of(doc, f"run-{attempt}"), *LOST, retryable=True)
+        clock.pass_(500)
+    assert outcome(platform, doc) == ("failed", "failed", "FAILED")
+    assert platform.store.documents.get(doc).code == "RUN_LOST"
+
+
+def test_a_cancelled_run_is_final(platform: Platform) -> None:
+    doc = queued(platform)
+    platform.store.work.claim(doc, REMEDIATE, "run-1")
+    settle(platform.store, run_of(doc, "run-1", DagsterRunStatus.CANCELED), "RUN_CANCELLED", "x", retryable=False)
+    assert outcome(platform, doc) == ("failed", "failed", "FAILED")
+
+
+def test_another_runs_end_changes_nothing(platform: Platform) -> None:
+    doc = queued(platform)
+    platform.store.work.claim(doc, REMEDIATE, "run-2")
+    settle(platform.store, run_of(doc, "run-1"), *LOST, retryable=True)
+    assert outcome(platform, doc)[0] == "running"
+
+
+def test_a_run_that_never_began_is_asked_for_under_another_key(platform: Platform, clock: Clock) -> None:
+    doc = queued(platform)
+    (row,) = platform.store.work.due(1)
+    run = run_of(doc, "run-1", generation="1", run_key=row.run_key)
+    for _ in range(2):
+        settle(platform.store, run, *LOST, retryable=True)
+    clock.pass_(60)
+    (again,) = platform.store.work.due(1)
+    assert (again.attempts, again.run_key != row.run_key) == (1, True)
+
+
+def test_a_run_of_an_older_generation_changes_nothing(platform: Platform) -> None:
+    doc = queued(platform)
+    (row,) = platform.store.work.due(1)
+    source = Source("incoming/a.pdf", "v2", 10, "02")
+    platform.store.work.offer(doc, "owner", source, "job", row.job_started, due_at=platform.store.clock())
+    run = run_of(doc, "run-1", generation="1", run_key=row.run_key)
+    settle(platform.store, run, *LOST, retryable=True)
+    now = platform.store.work.get(doc)
+    assert now is not None and (now.attempts, now.generation) == (0, 2)
+
+
+def test_leases_that_ended_are_recovered(platform: Platform, instance: DagsterInstance, clock: Clock) -> None:
+    doc = queued(platform)
+    platform.store.work.claim(doc, REMEDIATE, "run-1")
+    clock.pass_(601)
+    tick(recovery, platform, instance)
+    assert outcome(platform, doc)[0] == "queued"
+
+
+def message(doc: str, version: int) -> str:
+    return json.dumps({"type": MESSAGE_TYPE, "docId": doc, "version": version})
+
+
+def test_a_saved_version_becomes_work_once(platform: Platform, instance: DagsterInstance) -> None:
+    version = saved(platform.store)
+    for _ in range(3):
+        platform.store.verify.send(json.loads(message(version.document, 1)))
+    tick(verification, platform, instance)
+    assert platform.store.verify.depth() == 0
+    (row,) = platform.store.work.due(10)
+    assert (row.kind, row.document) == ("verify#1", version.document)
+
+
+def test_messages_about_what_is_settled_or_gone_are_dropped(platform: Platform) -> None:
+    version = saved(platform.store)
+    doc = version.document
+    platform.store.versions.begin_verification(doc, 1)
+    report = platform.objects.put_bytes(b"{}", "report")
+    facts = {"verdict": "passed", "sha256": version.sha256}
+    platform.store.versions.settle(doc, 1, version.sha256, facts, report)
+    assert "settled" in take_message(platform.store, message(doc, 1))
+    assert "gone" in take_message(platform.store, message(new_doc(), 1))
+    with pytest.raises(ValueError):
+        take_message(platform.store, '{"type": "other"}')
+
+
+def test_dead_letters_alert_once(
+    platform: Platform, instance: DagsterInstance, caplog: pytest.LogCaptureFixture
+) -> None:
+    platform.store.intake_dead.send({"x": 1})
+    first = tick(dead_letters, platform, instance)
+    second = tick(dead_letters, platform, instance, first.cursor)
+    assert caplog.text.count("ALERT") == 1
+    platform.store.intake_dead.delete(platform.store.intake_dead.receive(10))
+    third = tick(dead_letters, platform, instance, second.cursor)
+    platform.store.intake_dead.send({"x": 1})
+    tick(dead_letters, platform, instance, third.cursor)
+    assert caplog.text.count("ALERT") == 2
