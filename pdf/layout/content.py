@@ -82,10 +82,13 @@ def pieces(spans: Sequence[Span], page: PageContent, kind: str = "text") -> list
     """Spans to pieces, a new piece where a link begins or ends. Pieces of one target in a row are one link."""
     out: list[Piece] = []
     group: list[Span] = []
-    for span in [*spans, None]:
-        if group and (span is None or span.link != group[-1].link or leader(span) != leader(group[-1])):
+    manners = [manner(span, spans[i - 1] if i else None) for i, span in enumerate(spans)]
+    for i, span in enumerate([*spans, None]):
+        if group and (span is None or span.link != group[-1].link or manners[i] != manners[i - 1]):
             link = group[-1].link
-            if leader(group[-1]):
+            if manners[i - 1] == "mark" and link < 0:
+                out.append(Piece(refs(group, page), join(group), "mark"))
+            elif manners[i - 1] == "leader":
                 out.append(Piece(refs(group, page), "", "leader"))
             elif link >= 0:
                 out.append(Piece(refs(group, page), join(group), "link", (link,), page.uri.get(link, False)))
@@ -97,9 +100,15 @@ def pieces(spans: Sequence[Span], page: PageContent, kind: str = "text") -> list
     return out
 
 
-def leader(span: Span) -> bool:
-    """Whether a text is nothing but the dots that lead to a page number."""
-    return len(span.text) >= 4 and not span.text.strip(" .…·_")
+def manner(span: Span, before: Span | None) -> str:
+    """leader: nothing but the dots that lead to a page number; mark: a raised number or sign that may call a note."""
+    text = span.text
+    if len(text) >= 4 and not text.strip(" .…·_"):
+        return "leader"
+    if before is None or len(text) > 5 or span.size > 0.85 * before.size:
+        return ""
+    raised = 0.12 * before.size < span.base - before.base < before.size
+    return "mark" if raised and (text.strip().isdigit() or text.strip() in ("*", "**", "†", "‡", "§")) else ""
 
 
 def cut(spans: Sequence[Span], count: int) -> tuple[list[Span], list[Span]]:

@@ -38,7 +38,8 @@ class Style:
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of a block's content. `kind`: text, label (of a list item or note), link, or leader (dots in contents).
+    """A stretch of a block's content. `kind`: text, label (of a list item or note), link, leader (dots in
+    contents), or mark (a raised number that may call a note).
 
     `annots` are the indices of the link annotations that lie over it (a link broken over lines has several).
     """

@@ -56,6 +56,10 @@ class Nodes:
         self.claims: dict[int, Claims] = {p.number: Claims() for p in pages}
         self.count: dict[int, int] = dict.fromkeys(self.claims, 0)
         self.ids: dict[int, str] = {}
+        #: the marks of each page's notes
+        self.marks = {
+            p.number: {str(b.attrs["mark"]) for b in p.blocks if b.role == "Note" and "mark" in b.attrs} for p in pages
+        }
         #: how many blocks inside cells have been made: their entries have keys below 0
         self.inside = 0
 
@@ -96,6 +100,12 @@ class Nodes:
                 refs = self.refs(page, piece.refs)
                 if refs:  # the dots are there for the eye: a space is read instead
                     out.append(Node(ident, "Span", refs, actual=" "))
+                continue
+            if piece.kind == "mark" and piece.text in self.marks[page]:
+                ident = self.id(page)
+                refs = self.refs(page, piece.refs)
+                if refs:  # it calls a note of this page (ISO 32000-1 14.8.4.4.1)
+                    out.append(Node(ident, "Reference", refs))
                 continue
             if piece.kind != "link":
                 out.extend(self.refs(page, piece.refs))

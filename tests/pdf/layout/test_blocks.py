@@ -204,8 +204,10 @@ def test_a_drawing_nobody_described_waits_and_says_so(tmp_path: Path) -> None:
 
 def test_notes_at_the_foot_with_their_marks(tmp_path: Path) -> None:
     page = Page().lines(72, 780, PROSE * 3).line(72, 110, 200, 110)
+    page.text(72, 640, "Loans to schools").text(154, 644, "1", 6).text(162, 640, "rose by 10").text(215, 644, "3", 6)
     page.text(72, 98, "1", 5).text(76, 95, "Counted once, however many pupils read the book.", 8)
     made = outline(write(tmp_path / "a.pdf", page))
+    assert made[1:3] == ["P Loans to schools rose by 10 3", "  Reference 1"]
     assert made[-2:] == ["Note Counted once, however many pupils read the book.", "  Lbl 1"]
 
 
