@@ -56,6 +56,9 @@ class Nodes:
         self.claims: dict[int, Claims] = {p.number: Claims() for p in pages}
         self.count: dict[int, int] = dict.fromkeys(self.claims, 0)
         self.ids: dict[int, str] = {}
+        #: whether what is set in a fixed pitch is code: not where all the text is
+        counts = [(c.style.mono, c.chars) for p in pages for c in p.styles]
+        self.code = sum(n for mono, n in counts if mono) < 0.4 * sum(n for _, n in counts)
         #: the marks of each page's notes
         self.marks = {
             p.number: {str(b.attrs["mark"]) for b in p.blocks if b.role == "Note" and "mark" in b.attrs} for p in pages
@@ -136,6 +139,8 @@ class Nodes:
         if block.role == "Figure":
             return self.figure(entry, ident)
         role = f"H{level}" if level else block.role
+        if role == "P" and self.code and block.style is not None and block.style.mono:
+            role = "Code"
         kids = self.text_kids(page, block)
         if not kids:
             return None

@@ -286,6 +286,13 @@ def test_a_page_set_sideways_is_read_along_its_lines(tmp_path: Path) -> None:
     assert outline(write(tmp_path / "a.pdf", page)) == ["P " + " ".join(PROSE)]
 
 
+def test_code_is_told_by_its_fixed_pitch_unless_all_is(tmp_path: Path) -> None:
+    page = Page().lines(72, 780, PROSE).text(72, 720, "print(loans / readers)", 10, "m").lines(72, 690, PROSE)
+    assert outline(write(tmp_path / "a.pdf", page))[1] == "Code print(loans / readers)"
+    typed = Page().lines(72, 780, PROSE, 10, "m")
+    assert outline(write(tmp_path / "b.pdf", typed))[0].startswith("P The reading room")
+
+
 def test_a_formula_has_a_text(tmp_path: Path) -> None:
     page = (
         Page().lines(72, 780, PROSE).raw("BT /r 11 Tf 250 720 Td (m = n \\367 4 \\261 2) Tj ET").lines(72, 690, PROSE)
