@@ -18,6 +18,7 @@ help:
 	@echo "make test      linters, types, tests"
 	@echo "make samples   write the sample PDFs to .local/samples"
 	@echo "make pictures  take the pictures of the UI for the README, while make run keeps it up"
+	@echo "make bench [PDFS=folder]       figures of the tag engine"
 	@echo "make query SQL=\"select ...\"   ask the metrics"
 
 setup:
@@ -51,3 +52,6 @@ pictures: setup-test
 
 query: setup
 	@$(PYTHON) -m orchestration.local query "$(SQL)"
+
+bench: setup
+	@$(PYTHON) -m tests.bench $(if $(PDFS),--pdfs "$(PDFS)") $(ARGS)

@@ -1,4 +1,4 @@
-"""One run of a command: its output lines, and what it and everything it started cost."""
+"""One run of a command that prints a JSON object a line: its rows, and what it and all it started cost."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Cost:
-    """Wall clock and CPU seconds (of all descendants), peak memory in MB of the largest single process."""
+    """Wall-clock seconds, and the CPU seconds of the command and all its descendants."""
 
     seconds: float
     cpu_seconds: float
-    peak_memory_mb: float
 
 
 def run(command: Sequence[str]) -> tuple[list[dict[str, Any]], Cost]:
-    """Run ``command``, which prints one JSON object a line; returns those and the cost.
+    """Run ``command``; returns its rows and its cost.
 
-    Exit code 1 says that a file was refused and is no failure of the benchmark; any other is, and raises.
+    Exit code 1 says that a file was not ok, which the rows tell; any other but 0 raises ``RuntimeError``.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
@@ -34,7 +33,6 @@ def run(command: Sequence[str]) -> tuple[list[dict[str, Any]], Cost]:
     seconds = time.monotonic() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode not in (0, 1):
-        raise RuntimeError(f"{command[:6]} ended with {done.returncode}: {done.stderr[-2000:]}")
+        raise RuntimeError(f"{' '.join(command[:6])} ended with {done.returncode}: {done.stderr[-2000:]}")
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return rows, Cost(seconds, cpu, after.ru_maxrss / 1024)
+    return rows, Cost(seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
