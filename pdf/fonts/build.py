@@ -10,7 +10,8 @@ import io
 from dataclasses import dataclass
 from typing import Any
 
-from pdf.fonts import cff
+from pdf.fonts.cff import BadFont
+from pdf.fonts.cffwrite import copied as copied_glyphs
 from pdf.fonts.faces import Face, load
 
 #: A glyph is never squeezed or stretched beyond these factors; it keeps its shape and takes the width around it.
@@ -62,8 +63,8 @@ def _copied(font_name: str, glyphs: dict[str, Glyph]) -> tuple[bytes, tuple[int,
             return None
         wanted[name] = (glyph.source, None if abs(own - glyph.width) < 0.01 else glyph.width)
     try:
-        data = cff.copied(source, font_name, wanted)
-    except cff.BadFont:
+        data = copied_glyphs(source, font_name, wanted)
+    except BadFont:
         return None
     box = [round(float(v)) for v in source.top.get(5, [0, 0, 0, 0])]
     return data, (box[0], box[1], box[2], box[3])

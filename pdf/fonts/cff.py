@@ -61,17 +61,17 @@ class Cff:
         self.data = data
         if len(data) < 4 or data[0] != 1:
             raise BadFont("no CFF version 1")
-        tops = _index(data, _index(data, data[2]).end)
-        self.strings = _index(data, tops.end)
-        self.gsubrs = _index(data, self.strings.end)
+        tops = read_index(data, read_index(data, data[2]).end)
+        self.strings = read_index(data, tops.end)
+        self.gsubrs = read_index(data, self.strings.end)
         self.top = _dict(tops[0])
         self.is_cid = (12 << 8 | 30) in self.top
-        self.charstrings = _index(data, int(self.top[17][0]))
+        self.charstrings = read_index(data, int(self.top[17][0]))
         self.privates: list[Private] = []
         self.font_dicts: list[dict[int, list[Operand]]] = []
         self._select: bytes | None = None
         if self.is_cid:
-            array = _index(data, int(self.top[12 << 8 | 36][0]))
+            array = read_index(data, int(self.top[12 << 8 | 36][0]))
             self.font_dicts = [_dict(array[i]) for i in range(len(array))]
             self.privates = [self._private(entry) for entry in self.font_dicts]
             self._select = self._fd_select(int(self.top[12 << 8 | 37][0]))
@@ -85,7 +85,7 @@ class Cff:
             return Private()
         size, at = int(owner[18][0]), int(owner[18][1])
         raw = _dict(self.data[at : at + size])
-        subrs = _index(self.data, at + int(raw[19][0])) if raw.get(19) else None
+        subrs = read_index(self.data, at + int(raw[19][0])) if raw.get(19) else None
         return Private(float((raw.get(20) or [0])[0]), float((raw.get(21) or [0])[0]), subrs, raw)
 
     def _fd_select(self, at: int) -> bytes:
@@ -187,10 +187,10 @@ class Cff:
     def width(self, gid: int) -> float:
         """The advance of a glyph in 1/1000 em."""
         private = self.private_of(gid)
-        own, _ = self._first_operands(self.charstrings[gid], private)
+        own, _ = self.first_operands(self.charstrings[gid], private)
         return (private.default_width if own is None else private.nominal_width + own) * self.scale
 
-    def _first_operands(self, string: bytes, private: Private) -> tuple[float | None, bool]:
+    def first_operands(self, string: bytes, private: Private) -> tuple[float | None, bool]:
         """(the width operand of a charstring or None, whether it stands in the charstring itself at its start)."""
         stack: list[float] = []
         pending: list[tuple[bytes, int]] = [(string, 0)]
@@ -203,7 +203,7 @@ class Cff:
                 continue
             byte = data[at]
             if byte >= 32 or byte == 28:
-                value, at = _number(data, at)
+                value, at = read_number(data, at)
                 if not stack:
                     plain = not pending
                 stack.append(value)
@@ -212,7 +212,7 @@ class Cff:
             at += 1
             if byte in (10, 29):
                 subrs = private.subrs if byte == 10 else self.gsubrs
-                number = int(stack.pop()) + _bias(subrs) if stack and subrs is not None else -1
+                number = int(stack.pop()) + bias(subrs) if stack and subrs is not None else -1
                 pending.append((data, at))
                 if subrs is not None and 0 <= number < len(subrs) and len(pending) < 12:
                     pending.append((subrs[number], 0))
@@ -267,7 +267,7 @@ class Cff:
                 at += 2
             elif byte == 10 or byte == 29:
                 subrs, seen = (self.privates[0].subrs, local) if byte == 10 else (self.gsubrs, shared)
-                number = last + (_bias(subrs) if subrs is not None else 0)
+                number = last + (bias(subrs) if subrs is not None else 0)
                 if subrs is None or count < 1 or depth > 10 or not 0 <= number < len(subrs):
                     raise BadFont("a call to no subroutine")
                 seen.add(number)
@@ -288,7 +288,7 @@ class Cff:
         state[:] = count, last, hints
 
 
-def _number(data: bytes, at: int) -> tuple[float, int]:
+def read_number(data: bytes, at: int) -> tuple[float, int]:
     byte = data[at]
     if byte == 28:
         return struct.unpack_from(">h", data, at + 1)[0], at + 3
@@ -301,12 +301,12 @@ def _number(data: bytes, at: int) -> tuple[float, int]:
     return struct.unpack_from(">i", data, at + 1)[0] / 65536, at + 5
 
 
-def _bias(subrs: Index) -> int:
+def bias(subrs: Index) -> int:
     count = len(subrs)
     return 107 if count < 1240 else 1131 if count < 33900 else 32768
 
 
-def _index(data: bytes, at: int) -> Index:
+def read_index(data: bytes, at: int) -> Index:
     count = struct.unpack_from(">H", data, at)[0]
     if count == 0:
         return Index(data, (0,), at + 2)
@@ -368,7 +368,7 @@ def _dict(data: bytes) -> dict[int, list[Operand]]:
                     text += "E-" if nibble == 12 else _NIBBLES[nibble]
             operands.append(float(text.replace(" ", "") or 0))
         elif byte >= 32:
-            value, at = _number(data, at - 1)
+            value, at = read_number(data, at - 1)
             operands.append(value)
     return out
 
@@ -386,113 +386,3 @@ def _predefined_charset(kind: int, count: int) -> list[int]:
 def standard_strings() -> tuple[str, ...]:
     """The 391 standard strings."""
     return tuple(names.CFF_STRINGS.split())
-
-
-# Writing
-
-
-def _write_index(items: list[bytes]) -> bytes:
-    if not items:
-        return b"\0\0"
-    total = sum(map(len, items)) + 1
-    size = 1 if total < 1 << 8 else 2 if total < 1 << 16 else 3 if total < 1 << 24 else 4
-    out = bytearray(struct.pack(">HB", len(items), size))
-    at = 1
-    for length in [0, *map(len, items)]:
-        at += length
-        out += at.to_bytes(size)
-    return bytes(out) + b"".join(items)
-
-
-def write_number(value: float) -> bytes:
-    """A number as a charstring has it."""
-    whole = round(value)
-    if abs(value - whole) > 1e-6:
-        return b"\xff" + struct.pack(">i", round(value * 65536))
-    if -107 <= whole <= 107:
-        return bytes([whole + 139])
-    if 108 <= whole <= 1131:
-        return bytes([(whole - 108) // 256 + 247, (whole - 108) % 256])
-    if -1131 <= whole <= -108:
-        return bytes([(-whole - 108) // 256 + 251, (-whole - 108) % 256])
-    return b"\x1c" + struct.pack(">h", max(min(whole, 32767), -32768))
-
-
-def _dict_number(value: Operand) -> bytes:
-    if isinstance(value, float) and value != int(value):
-        text = repr(round(value, 8)).lower().replace("e-", "c").replace("e", "b").replace(".", "a").replace("-", "e")
-        text += "f" if len(text) % 2 else "ff"
-        return b"\x1e" + bytes.fromhex(text)
-    whole = int(value)
-    return write_number(whole) if -1131 <= whole <= 1131 else b"\x1d" + struct.pack(">i", whole)
-
-
-def _dict_entry(key: int, operands: Iterable[Operand]) -> bytes:
-    name = bytes([12, key & 255]) if key > 255 else bytes([key])
-    return b"".join(map(_dict_number, operands)) + name
-
-
-def copied(source: Cff, font_name: str, glyphs: dict[str, tuple[int, float | None]]) -> bytes:
-    """A new name-keyed CFF with glyphs of a name-keyed one: name → (glyph index, new advance or None to keep it).
-
-    Charstrings are copied with the subroutines they call. Raises BadFont when a charstring cannot be taken as it is.
-    """
-    order = sorted(glyphs)
-    private = source.privates[0]
-    local, shared = source.called([0, *(glyphs[name][0] for name in order)])
-    strings = [source.charstrings[0]]
-    for name in order:
-        gid, width = glyphs[name]
-        strings.append(source.charstrings[gid] if width is None else _with_width(source, gid, width))
-    standard = {name: sid for sid, name in enumerate(standard_strings())}
-    more = [name for name in order if name not in standard]
-    sids = {name: len(standard) + number for number, name in enumerate(more)}
-    charset = b"\0" + b"".join(struct.pack(">H", standard.get(name, sids.get(name, 0))) for name in order)
-    box = source.top.get(5) or [0, 0, 0, 0]
-    raw = {key: value for key, value in private.raw.items() if key != 19}
-    private_bytes = b"".join(_dict_entry(key, value) for key, value in raw.items())
-    subrs = b""
-    if local and private.subrs is not None:
-        subrs = _write_index([private.subrs[i] if i in local else b"\x0b" for i in range(len(private.subrs))])
-        private_bytes += b"\x1d" + struct.pack(">i", len(private_bytes) + 6) + bytes([19])
-    gsubrs = [source.gsubrs[i] if i in shared else b"\x0b" for i in range(len(source.gsubrs))] if shared else []
-    head = b"\x01\x00\x04\x04" + _write_index([font_name.encode("latin-1", "replace")])
-    tail = _write_index([name.encode("latin-1", "replace") for name in more]) + _write_index(gsubrs)
-    body = _write_index(strings)
-
-    def top(at: int) -> bytes:
-        fixed = _dict_entry(5, box)
-        for key, value in ((15, at), (17, at + len(charset))):
-            fixed += b"\x1d" + struct.pack(">i", value) + bytes([key])
-        place = at + len(charset) + len(body)
-        fixed += b"\x1d" + struct.pack(">i", len(private_bytes)) + b"\x1d" + struct.pack(">i", place) + bytes([18])
-        return _write_index([fixed])
-
-    at = len(head) + len(top(0)) + len(tail)
-    return head + top(at) + tail + charset + body + private_bytes + subrs
-
-
-def _with_width(source: Cff, gid: int, width: float) -> bytes:
-    """The charstring of a glyph with another advance (in 1/1000 em)."""
-    private = source.private_of(gid)
-    string = source.charstrings[gid]
-    for _ in range(10):
-        own, plain = source._first_operands(string, private)
-        if own is None or plain:
-            break
-        string = _first_call_inlined(source, string, private)
-    value = write_number(width / source.scale - private.nominal_width)
-    if own is None:
-        return value + string
-    _, end = _number(string, 0)
-    return value + string[end:]
-
-
-def _first_call_inlined(source: Cff, string: bytes, private: Private) -> bytes:
-    """A charstring that begins with a subroutine call, with the subroutine's text in its place."""
-    number, at = _number(string, 0)
-    subrs = private.subrs if string[at] == 10 else source.gsubrs if string[at] == 29 else None
-    if subrs is None:
-        raise BadFont("the width is out of reach")
-    body = subrs[int(number) + _bias(subrs)]
-    return body.removesuffix(b"\x0b") + string[at + 1 :]

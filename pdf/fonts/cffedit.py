@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from pdf.fonts.cff import Cff, Private, _dict_entry, _with_width, _write_index, standard_strings, write_number
+from pdf.fonts.cff import Cff, Private, read_index, standard_strings
+from pdf.fonts.cffwrite import dict_entry, with_width, write_index, write_number
 
 _CHARSET, _ENCODING, _CHARSTRINGS, _PRIVATE, _FD_ARRAY, _FD_SELECT = 15, 16, 17, 18, 12 << 8 | 36, 12 << 8 | 37
 _CID_COUNT = 12 << 8 | 34
@@ -25,14 +26,14 @@ def edited(source: Cff, widths: dict[int, float], added: list[Added]) -> bytes:
     """The font with these advances (glyph index → 1/1000 em) and these glyphs added at its end. Raises BadFont."""
     count = len(source.charstrings)
     strings = [
-        _with_width(source, gid, widths[gid]) if gid in widths else source.charstrings[gid] for gid in range(count)
+        with_width(source, gid, widths[gid]) if gid in widths else source.charstrings[gid] for gid in range(count)
     ]
     for glyph in added:
         if glyph.outline is None:
             private = source.private_of(0)
             strings.append(write_number(glyph.width / source.scale - private.nominal_width) + _ENDCHAR)
         else:
-            strings.append(_with_width(source, glyph.outline, glyph.width))
+            strings.append(with_width(source, glyph.outline, glyph.width))
     charset, names = _charset(source, added)
     return _assembled(source, strings, charset, names, [glyph.outline or 0 for glyph in added])
 
@@ -58,13 +59,13 @@ def _assembled(source: Cff, strings: list[bytes], charset: bytes, names: list[by
     data = source.data
     header = data[: data[2]]
     names_index = _copy_index(data, data[2])
-    gsubrs = _write_index([source.gsubrs[i] for i in range(len(source.gsubrs))])
-    middle = _write_index(names) + gsubrs
+    gsubrs = write_index([source.gsubrs[i] for i in range(len(source.gsubrs))])
+    middle = write_index(names) + gsubrs
     top = dict(source.top)
     encoding = b""
     if not source.is_cid and int((top.get(_ENCODING) or [0])[0]) > 1:
         encoding = _encoding_bytes(source, int(top[_ENCODING][0]))
-    body = _write_index(strings)
+    body = write_index(strings)
     if source.is_cid and source._select is not None:
         highest = max(struct.unpack(f">{len(charset) // 2}H", charset[1:]), default=0)
         top[_CID_COUNT] = [max(int((top.get(_CID_COUNT) or [8720])[0]), highest + 1)]
@@ -89,14 +90,14 @@ def _assembled(source: Cff, strings: list[bytes], charset: bytes, names: list[by
                 entry = source.font_dicts[number] | {}
                 entry.pop(_PRIVATE, None)
                 fonts.append(
-                    b"".join(_dict_entry(key, value) for key, value in entry.items())
+                    b"".join(dict_entry(key, value) for key, value in entry.items())
                     + _fixed(len(raw))
                     + _fixed(at + len(out))
                     + bytes([_PRIVATE])
                 )
                 out += raw + subrs
             places[_FD_ARRAY] = at + len(out)
-            out += _write_index(fonts)
+            out += write_index(fonts)
         elif _PRIVATE in source.top:
             raw, subrs = _private_bytes(source.privates[0])
             private_place = len(raw), at + len(out)
@@ -107,12 +108,12 @@ def _assembled(source: Cff, strings: list[bytes], charset: bytes, names: list[by
                 continue
             if key == _PRIVATE:
                 continue
-            entries += _dict_entry(key, value)
+            entries += dict_entry(key, value)
         for key, place in places.items():
             entries += _fixed(place) + (bytes([12, key & 255]) if key > 255 else bytes([key]))
         if private_place is not None:
             entries += _fixed(private_place[0]) + _fixed(private_place[1]) + bytes([_PRIVATE])
-        return _write_index([entries]), out
+        return write_index([entries]), out
 
     for key in (_CHARSET, _CHARSTRINGS, _FD_SELECT, _FD_ARRAY):
         top.pop(key, None)
@@ -129,17 +130,15 @@ def _fixed(value: int) -> bytes:
 
 
 def _private_bytes(private: Private) -> tuple[bytes, bytes]:
-    raw = b"".join(_dict_entry(key, value) for key, value in private.raw.items() if key != 19)
+    raw = b"".join(dict_entry(key, value) for key, value in private.raw.items() if key != 19)
     if private.subrs is None:
         return raw, b""
     raw += _fixed(len(raw) + 6) + bytes([19])
-    return raw, _write_index([private.subrs[i] for i in range(len(private.subrs))])
+    return raw, write_index([private.subrs[i] for i in range(len(private.subrs))])
 
 
 def _copy_index(data: bytes, at: int) -> bytes:
-    from pdf.fonts.cff import _index
-
-    return data[at : _index(data, at).end]
+    return data[at : read_index(data, at).end]
 
 
 def _encoding_bytes(source: Cff, at: int) -> bytes:

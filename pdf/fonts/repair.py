@@ -7,10 +7,11 @@ import struct
 import pikepdf
 
 from pdf.fonts.cff import BadFont
+from pdf.fonts.cidprograms import repair_composite_program
 from pdf.fonts.composite import CompositeFont, embed_composite, repair_encoding
 from pdf.fonts.embed import embed_simple
 from pdf.fonts.model import FontRepair
-from pdf.fonts.programs import repair_composite_program, repair_simple_program
+from pdf.fonts.programs import repair_simple_program
 from pdf.fonts.session import Session
 from pdf.fonts.simple import SimpleFont
 from pdf.fonts.type3 import Type3Font

@@ -8,7 +8,7 @@ import pikepdf
 import pytest
 from pikepdf import Dictionary, Name
 
-from pdf.fonts import cff, cmaps, encodings, faces, guess, truetype, type1
+from pdf.fonts import cff, cffwrite, cmaps, encodings, faces, guess, truetype, type1
 from pdf.fonts.usage import used_fonts
 from tests.pdf.fonts import made
 
@@ -131,7 +131,7 @@ def test_glyphs_are_copied_with_their_subroutines() -> None:
     source = faces.load(URW).cff
     assert source is not None
     made_cff = cff.Cff(
-        cff.copied(source, "T", {name: (source.by_name[name], None) for name in ("A", "at", "Aogonek", "fi")})
+        cffwrite.copied(source, "T", {name: (source.by_name[name], None) for name in ("A", "at", "Aogonek", "fi")})
     )
     from fontTools.cffLib import CFFFontSet
     from fontTools.pens.recordingPen import RecordingPen
@@ -156,7 +156,7 @@ def test_a_copied_glyph_takes_another_width() -> None:
     source = faces.load(URW).cff
     assert source is not None
     names = list(source.by_name)[1:200]
-    made_cff = cff.Cff(cff.copied(source, "T", {name: (source.by_name[name], 777.0) for name in names}))
+    made_cff = cff.Cff(cffwrite.copied(source, "T", {name: (source.by_name[name], 777.0) for name in names}))
     assert {made_cff.width(made_cff.by_name[name]) for name in names} == {777.0}
 
 
