@@ -88,9 +88,10 @@ def numbered(edges: Sequence[tuple[PageAnalysis, int, Block, str, int]], body: f
     turning: dict[tuple[str, int], int] = {}
     ends: list[tuple[int, int, tuple[str, int]]] = []
     for page, i, block, zone, _ in edges:
-        outer = _OUTER.match(block.text) or _INNER.match(block.text)
-        if outer and block.lines == 1 and plain(block, body):
-            key = (zone, int(outer[1]) - page.number)
+        if block.lines != 1 or not plain(block, body):
+            continue
+        for found_number in filter(None, (_OUTER.match(block.text), _INNER.match(block.text))):
+            key = (zone, int(found_number[1]) - page.number)
             turning[key] = turning.get(key, 0) + 1
             ends.append((page.number, i, key))
     alone = len({number for number, *_ in found}) == len(found)

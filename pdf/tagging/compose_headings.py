@@ -287,15 +287,18 @@ def levels(found: Sequence[Entry], absolute: bool, cover: bool) -> dict[int, int
     if apart:
         rank[title] = 1
     out: dict[int, int] = {}
-    before = 0
+    above: list[int] = []
     for entry in found:
         one = look(entry.block)
         wanted = rank[one]
         depth = numbering(entry.block)
         if depth and counted and (one in counted or depth >= 2):
             wanted = max(1, base + depth)
-        wanted = max(1, min(wanted, before + 1, 6))
-        out[entry.key] = before = wanted
+        # a heading is one level below the last one that ranks above it
+        while above and above[-1] >= wanted:
+            above.pop()
+        above.append(wanted)
+        out[entry.key] = min(len(above), 6)
     return out
 
 

@@ -22,6 +22,17 @@ def test_headings_by_size_and_weight_get_levels_without_a_gap(tmp_path: Path) ->
     ]
 
 
+def test_headings_that_look_alike_have_one_level_where_a_level_is_missing(tmp_path: Path) -> None:
+    page = Page().text(72, 790, "The canal library", 24, "b").lines(72, 760, PROSE)
+    for i, title in enumerate(["Heat", "Water", "Access"]):
+        page.text(72, 690 - 80 * i, title, 12, "b").lines(72, 670 - 80 * i, PROSE)
+    page.text(72, 440, "The garden", 18, "b").lines(72, 410, PROSE).text(72, 350, "Paths", 12, "b").lines(
+        72, 330, PROSE
+    )
+    found = [line for line in outline(write(tmp_path / "a.pdf", page)) if line.startswith("H")]
+    assert found == ["H1 The canal library", "H2 Heat", "H2 Water", "H2 Access", "H2 The garden", "H3 Paths"]
+
+
 def test_numbers_say_how_deep_a_heading_is_even_where_the_look_is_one(tmp_path: Path) -> None:
     page = Page().text(72, 790, "A study of water", 20, "b").lines(72, 760, PROSE)
     for i, title in enumerate(["1 Method", "1.1 Instruments", "1.2 Places", "2 Results"]):
