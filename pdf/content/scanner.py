@@ -22,13 +22,13 @@ def _pattern(more: bytes) -> re.Pattern[bytes]:
     skipped = (
         rb"[\x00\t\n\x0c\r \[\]{}]++"
         rb"|[-+.0-9]" + _REGULAR + rb"*+"
-        rb"|\((?:[^()\\]++|\\.|\((?:[^()\\]++|\\.|\((?:[^()\\]++|\\.)*+\))*+\))*+\)"
+        rb"|\((?:[^()\\]++|\\.|\((?:[^()\\]++|\\.|\((?:[^()\\]++|\\.)*\))*\))*\)"
         rb"|/" + _REGULAR + rb"*+"
         rb"|<<|>>|<[^<>]*+>"
         rb"|%[^\r\n]*+"
         rb"|(?!" + wanted + rb")" + _REGULAR + rb"++"
     )
-    return re.compile(rb"(?:" + skipped + rb")*+(" + wanted + rb")?+", re.DOTALL)
+    return re.compile(rb"(?:" + skipped + rb")*(" + wanted + rb")?", re.DOTALL)
 
 
 _OPERATORS = _pattern(b"")
@@ -169,7 +169,7 @@ def _looks_like_content(rest: bytes) -> bool:
 _NAME_LAST = re.compile(rb"/(" + _REGULAR + rb"*)[\x00\t\n\x0c\r ]*\Z")
 _FONT_LAST = re.compile(rb"/(" + _REGULAR + rb"*)[\x00\t\n\x0c\r ]*([-+.0-9]+)[\x00\t\n\x0c\r ]*\Z")
 _EMPTY_STRING = re.compile(rb"(?<!\\)\(\)\Z|<[\x00\t\n\x0c\r ]*>\Z")
-_EMPTY_ARRAY = re.compile(rb"\[(?:[\x00\t\n\x0c\r \-+.0-9]|\(\)|<[\x00\t\n\x0c\r ]*>)*+\]\Z")
+_EMPTY_ARRAY = re.compile(rb"\[(?:[\x00\t\n\x0c\r \-+.0-9]|\(\)|<[\x00\t\n\x0c\r ]*>)*\]\Z")
 _CONSTRUCTION = re.compile(rb"(?<!" + _REGULAR + rb")(?:[lcvy]|re)(?!" + _REGULAR + rb")")
 _TAG = re.compile(
     rb"/(" + _REGULAR + rb"*)[\x00\t\n\x0c\r ]*(?:/(" + _REGULAR + rb"*)|(<<.*>>))[\x00\t\n\x0c\r ]*\Z", re.DOTALL

@@ -18,15 +18,15 @@ from pdf.streams import content, decoded
 
 _W = rb"[\x00\t\n\x0c\r ]"
 _R = rb"[^\x00\t\n\x0c\r ()<>\[\]{}/%]"
-_STRING = rb"\(((?:[^()\\]++|\\.|\((?:[^()\\]++|\\.|\((?:[^()\\]++|\\.)*+\))*+\))*+)\)"
+_STRING = rb"\(((?:[^()\\]++|\\.|\((?:[^()\\]++|\\.|\((?:[^()\\]++|\\.)*\))*\))*)\)"
 _HEXED = rb"<[0-9A-Fa-f\x00\t\n\x0c\r ]*+>"
 # Every alternative begins with a character of its own, so that the search runs over numbers and paths at full speed.
 _TOKEN = re.compile(
-    rb"\[((?:[^()\[\]<>%]++|" + _STRING.replace(rb"\(((", rb"\((?:(", 1) + rb"|" + _HEXED + rb")*+)\]"  # 1
+    rb"\[((?:[^()\[\]<>%]++|" + _STRING.replace(rb"\(((", rb"\((?:(", 1) + rb"|" + _HEXED + rb")*)\]"  # 1
     + rb"|" + _STRING  # 2
     + rb"|<<"
     + rb"|<([0-9A-Fa-f\x00\t\n\x0c\r ]*+)>"  # 3
-    + rb"|/(" + _R + rb"*+)(?:" + _W + rb"*+[-+.0-9]++" + _W + rb"*+(Tf)(?!" + _R + rb"))?+"  # 4, 5
+    + rb"|/(" + _R + rb"*+)(?:" + _W + rb"*+[-+.0-9]++" + _W + rb"*+(Tf)(?!" + _R + rb"))?"  # 4, 5
     + rb"|%[^\r\n]*+"
     + rb"".join(rb"|" + word + rb"(?!" + _R + rb")" for word in b"q Q BI Tr gs Do scn SCN".split()),
     re.DOTALL,

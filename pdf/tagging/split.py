@@ -15,7 +15,7 @@ from pdf.content.painting import Stream
 from pdf.content.scanner import Operator
 
 _TOKEN = re.compile(
-    rb"\((?:[^()\\]++|\\.|\((?:[^()\\]++|\\.|\((?:[^()\\]++|\\.)*+\))*+\))*+\)|<[^<>]*+>|[-+.0-9]+|\[|\]", re.DOTALL
+    rb"\((?:[^()\\]++|\\.|\((?:[^()\\]++|\\.|\((?:[^()\\]++|\\.)*\))*\))*\)|<[^<>]*+>|[-+.0-9]+|\[|\]", re.DOTALL
 )
 _ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|(\r\n|\r|\n)|(.))", re.DOTALL)
 _PLAIN = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
