@@ -60,7 +60,7 @@ def base_of(at: Stage, uploaded: UploadedPdf) -> tuple[OptimizedPdf, dict[str, A
             raise PdfError(Code.DISK_FULL, f"The worker has less than {enough >> 20} MB of disk free.", retryable=True)
         source, target = folder / "source.pdf", folder / "base.pdf"
         store.objects.fetch(uploaded.source, source)
-        outcome = at.platform.sandbox.call(make_base, source, target)
+        outcome = at.platform.sandbox.call(make_base, source, target, thorough=True)
         at.phase.ran(outcome.cpu_seconds, outcome.peak_memory_mb)
         made = outcome.value
         ref = store.objects.put_file(target, f"docs/{at.document}/base.pdf")
@@ -70,7 +70,14 @@ def base_of(at: Stage, uploaded: UploadedPdf) -> tuple[OptimizedPdf, dict[str, A
     )
     assert found.base is not None
     value = _value(at, uploaded, found.base, made.pages, made.pixel_changes_reason)
-    return value, {"reused": False, "chosen": made.optimization.chosen}
+    facts = {
+        "reused": False,
+        "chosen": made.optimization.chosen,
+        "candidates": [f"{c.name}: {c.size_bytes} bytes, {c.reason}" for c in made.optimization.candidates],
+        "text_changes_reason": made.text_changes_reason or "(none)",
+        "font_failures": [str(failure) for failure in made.fonts.failures][:50],
+    }
+    return value, facts
 
 
 def _value(at: Stage, uploaded: UploadedPdf, base: ObjectRef, pages: int, reason: str | None) -> OptimizedPdf:

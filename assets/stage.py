@@ -35,6 +35,7 @@ REFUSALS = frozenset(
         PdfCode.PORTFOLIO,
         PdfCode.DYNAMIC_XFA,
         PdfCode.NEEDS_OCR,
+        PdfCode.SIGNED,
         PdfCode.TOO_LARGE,
         PdfCode.DOCUMENT_TOO_LARGE,
     )

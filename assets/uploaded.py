@@ -64,6 +64,8 @@ def take(at: Stage) -> UploadedPdf | None:
         outcome = at.platform.sandbox.call(inspect, path)
     at.phase.ran(outcome.cpu_seconds, outcome.peak_memory_mb)
     at.phase.page_count = outcome.value.pages
+    if outcome.value.signed and not settings.rewrite_signed:
+        raise PdfError(Code.SIGNED, "The file is signed: tagging would break the signature, so nobody does it unasked.")
     if not lane_allows(at, outcome.value):
         return None
     pinned = ObjectRef(source.key, source.version_id, ref.sha256, ref.size)

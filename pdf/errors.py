@@ -16,6 +16,7 @@ class Code(StrEnum):
     PORTFOLIO = "PORTFOLIO"
     DYNAMIC_XFA = "DYNAMIC_XFA"
     NEEDS_OCR = "NEEDS_OCR"
+    SIGNED = "SIGNED"
     TOO_LARGE = "TOO_LARGE"  # in bytes
     DOCUMENT_TOO_LARGE = "DOCUMENT_TOO_LARGE"  # in pages
     # What a step did to it.

@@ -10,8 +10,8 @@ import zlib
 
 import pikepdf
 
-from pdf.content.painting import MAX_BYTES
-
+#: Decoded content of one stream; more is an attack or an accident.
+MAX_BYTES = 256 << 20
 #: Deflate grows data at most 1032-fold: a smaller stream cannot pass `MAX_BYTES` by much.
 _SUSPECT = MAX_BYTES // 1032
 

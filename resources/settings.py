@@ -35,6 +35,7 @@ class Settings(BaseSettings):
     job_folder_depth: Annotated[int, Field(ge=1, le=8)] = Field(1, description="Folders that name a job, in a scan")
     scan_job_limit: Positive = Field(50, description="Jobs that one scan takes")
     stale_job_minutes: Positive = Field(30, description="An active job that did not move for this long is reclaimed")
+    rewrite_signed: bool = Field(False, description="Take signed PDFs too; their signatures do not outlive tagging")
     max_source_mb: Positive = Field(500, description="Largest upload")
 
     # Lanes and chunks.

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import pikepdf
 
+from pdf import streams
 from pdf.content import scanner
 from pdf.content.scanner import Operator
 
@@ -19,8 +20,6 @@ from pdf.content.scanner import Operator
 MAX_DEPTH = 16
 #: A page that paints more than this has its further forms left closed.
 MAX_LEAVES = 400_000
-#: Decoded content of one stream; more is an attack or an accident.
-MAX_BYTES = 256 << 20
 
 _TEXT = frozenset((b"Tj", b"TJ", b"'", b'"'))
 _MARKS = frozenset((b"BDC", b"BMC", b"EMC", b"DP", b"MP"))
@@ -120,7 +119,7 @@ class Painter:
         resources = inherited(page.obj, "/Resources")
         if not isinstance(resources, pikepdf.Dictionary):
             resources = pikepdf.Dictionary()
-        painting = Painting([Use(scan(page_content(page)), resources)], [])
+        painting = Painting([Use(scan(streams.content(page)), resources)], [])
         self._walk(painting, 0, resources, ())
         return painting
 
@@ -157,28 +156,8 @@ class Painter:
     def _form(self, form: pikepdf.Object) -> Stream:
         key = form.objgen
         if key not in self._forms:
-            self._forms[key] = scan(stream_bytes(form))
+            self._forms[key] = scan(streams.decoded(form))
         return self._forms[key]
-
-
-def page_content(page: pikepdf.Page) -> bytes:
-    """The content of a page as one stream. Parts are joined by a space: a part may end only between tokens
-    (ISO 32000-1 table 30), and viewers put a space where one does not."""
-    contents = page.obj.get("/Contents")
-    if isinstance(contents, pikepdf.Array):
-        return b" ".join([stream_bytes(part) for part in contents])
-    return stream_bytes(contents) if contents is not None else b""
-
-
-def stream_bytes(stream: object) -> bytes:
-    """The decoded bytes of a stream; of what is none, or cannot be decoded, nothing."""
-    if not isinstance(stream, pikepdf.Stream):
-        return b""
-    try:
-        data = stream.read_bytes()
-    except (pikepdf.PdfError, pikepdf.DataDecodingError):
-        return b""
-    return data if len(data) <= MAX_BYTES else b""
 
 
 def inherited(page: pikepdf.Object, key: str) -> pikepdf.Object | None:

@@ -20,7 +20,14 @@ import sys
 from pdf.sandbox.monitor import watch
 
 #: What calls use; importing it once here is what makes them cheap.
-WARM = ("pdf.chunks", "pdf.verify.pixels", "pdf.verify.structure", "pdf.verify.report", "pdf.language")
+WARM = (
+    "pdf.chunks",
+    "pdf.fonts.warm",
+    "pdf.language",
+    "pdf.verify.pixels",
+    "pdf.verify.report",
+    "pdf.verify.structure",
+)
 MESSAGE_BYTES = 65536
 
 

@@ -14,6 +14,7 @@ import pikepdf
 
 from pdf.errors import Code, PdfError
 from pdf.tagging.replay import digest, replay
+from pdf.tools import qpdf
 
 REPLAY, QPDF, PIXELS, UA1 = "replay", "qpdf", "pixelDiff", "ua1"
 ORACLES = (REPLAY, QPDF, PIXELS, UA1)
@@ -81,22 +82,12 @@ def check_replay(
 
 def check_qpdf(version: Path) -> Check:
     """`qpdf --check`: exit code 0, or 3 for warnings, passes; 2 fails; anything else is no answer."""
-    tool = f"libqpdf {pikepdf.__libqpdf_version__}"
-    job = pikepdf.Job(["qpdf", "--check", str(version)])
-    try:
-        job.run()
-        code = job.exit_code
-    except (RuntimeError, pikepdf.PdfError) as error:
-        code, said = 2, str(error)
-    else:
-        said = ""
-    if code == 0:
-        return Check(QPDF, Result.PASS, "No errors.", tool)
-    if code == 3:
-        return Check(QPDF, Result.PASS, "No errors; there are warnings.", tool, {"exit_code": 3})
-    if code == 2:
-        return Check(QPDF, Result.FAIL, f"The file is damaged. {said}".strip()[:500], tool, {"exit_code": 2})
-    return Check(QPDF, Result.COULD_NOT_VERIFY, f"qpdf ended with exit code {code}.", tool, {"exit_code": code})
+    tool = f"libqpdf {qpdf.version()}"
+    found = qpdf.check(version)
+    if found.errors:
+        said = " ".join(found.messages)
+        return Check(QPDF, Result.FAIL, f"The file is damaged. {said}".strip()[:500], tool)
+    return Check(QPDF, Result.PASS, "No errors." if found.ok else "No errors; there are warnings.", tool)
 
 
 def undecided(name: str, reason: str, tool: str = "") -> Check:
