@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from dagster import DagsterInstance
 
 from orchestration.local.places import ROOT, Places
-from orchestration.local.stages import latest_run
+from orchestration.local.stages import RunView, runs_under_way
 from orchestration.local.uploads import Upload
 from orchestration.local.views import DocumentView
 from resources.clients import make_clients
@@ -71,17 +71,13 @@ class Look:
 
     def at(self, files: Sequence[Upload]) -> list[DocumentView]:
         """Every document as it is now, in the order of the uploads."""
-        return [self._view(file) for file in files]
+        waiting = [file for file in files if (file.key, file.version_id) not in self._settled]
+        runs = runs_under_way(self.instance) if waiting else {}
+        now = {(file.key, file.version_id): self._ask(file, runs) for file in waiting}
+        self._settled.update({which: view for which, view in now.items() if view.settled})
+        return [(self._settled | now)[(file.key, file.version_id)] for file in files]
 
-    def _view(self, file: Upload) -> DocumentView:
-        known = self._settled.get((file.key, file.version_id))
-        if known is None:
-            known = self._ask(file)
-            if known.settled:
-                self._settled[(file.key, file.version_id)] = known
-        return known
-
-    def _ask(self, file: Upload) -> DocumentView:
+    def _ask(self, file: Upload, runs: Mapping[str, RunView]) -> DocumentView:
         doc = document_id(self.bucket, file.key)
         elapsed = self.clock() - file.at
         seen = DocumentView(file.name, doc, file.key, size_before=file.size, seconds=elapsed)
@@ -94,7 +90,7 @@ class Look:
             return replace(
                 seen,
                 status=row.state if row.state not in SETTLED else "settling",
-                stage=self._stage(row),
+                stage=stage_of(row, runs.get(doc)),
                 pages=current.pages or None if current is not None else None,
                 lane=row.lane,
             )
@@ -121,12 +117,6 @@ class Look:
         version = self.store.versions.get(document.id, number) if number else None
         return version if version is not None and version.revision == document.source_revision else None
 
-    def _stage(self, row: Row) -> str:
-        run = latest_run(self.instance, row.document)
-        if row.state == QUEUED and (run is None or run.stage == "settling"):
-            return f"waits for attempt {row.attempts + 1}" if row.attempts else "taken up"
-        return run.stage if run is not None else row.state
-
     def fetch(self, views: Sequence[DocumentView]) -> Iterator[str]:
         """Copy published files and reports into the folder of results; yields a line a document that has any."""
         for view in views:
@@ -145,6 +135,15 @@ class Look:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.s3.download_file(self.bucket, key, str(path))
         return path
+
+
+def stage_of(row: Row, run: RunView | None) -> str:
+    """Where a document is, by its work row and its run."""
+    if run is not None:
+        return run.stage
+    if row.state == QUEUED:
+        return f"waits for attempt {row.attempts + 1}" if row.attempts else "taken up"
+    return "settling"
 
 
 def shown(path: Path) -> Path:

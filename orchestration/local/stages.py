@@ -1,4 +1,4 @@
-"""What Dagster knows of a document at this moment: its latest run, and the step that run is at."""
+"""What Dagster knows of the documents at this moment: their runs, and the step that each run is at."""
 
 from __future__ import annotations
 
@@ -57,16 +57,14 @@ def running_stage(instance: DagsterInstance, record: RunRecord) -> str:
     return name
 
 
-def latest_run(instance: DagsterInstance, document_id: str) -> RunView | None:
-    """The latest run of a document; None where it has none yet."""
-    records = instance.get_run_records(filters=RunsFilter(tags={DOCUMENT_TAG: document_id}), limit=1)
-    if not records:
-        return None
-    run = records[0].dagster_run
-    if run.status in WAITING:
-        stage = WAITING[run.status]
-    elif run.status is DagsterRunStatus.STARTED:
-        stage = running_stage(instance, records[0])
-    else:
-        stage = "settling"
-    return RunView(run.run_id, run.status, stage, run.tags.get("lane"), run.job_name)
+def runs_under_way(instance: DagsterInstance) -> dict[str, RunView]:
+    """The run of every document that has one which has not ended, by document id: one question for all of them."""
+    found: dict[str, RunView] = {}
+    for record in instance.get_run_records(filters=RunsFilter(statuses=[*WAITING, DagsterRunStatus.STARTED])):
+        run = record.dagster_run
+        document = run.tags.get(DOCUMENT_TAG)
+        if document is None or document in found:  # newest first
+            continue
+        stage = WAITING.get(run.status) or running_stage(instance, record)
+        found[document] = RunView(run.run_id, run.status, stage, run.tags.get("lane"), run.job_name)
+    return found
