@@ -82,9 +82,7 @@ fi
 
 # --- the two locked environments: ours, and the embedded AWS's (it pins another boto) -----------------------------
 # This machine's Python, never a downloaded one; hardlinks or copies as the file system allows.
-# Compiled once here: several processes start at once, and each would compile all of it for itself, for good where
-# PYTHONDONTWRITEBYTECODE is set.
-export UV_PYTHON_DOWNLOADS=never UV_PYTHON="$PYTHON" UV_NO_PROGRESS=1 UV_COMPILE_BYTECODE=1
+export UV_PYTHON_DOWNLOADS=never UV_PYTHON="$PYTHON" UV_NO_PROGRESS=1
 # Where the system has certificates, they are trusted: a machine behind a company's proxy has them there.
 [ -s /etc/ssl/certs/ca-certificates.crt ] && export UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-1}"
 unset VIRTUAL_ENV

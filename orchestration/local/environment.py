@@ -26,6 +26,8 @@ def child_environment(places: Places, endpoint: str, inherited: Mapping[str, str
         if name.startswith(("AWS_", "DAGSTER_")) and name != "AWS_CA_BUNDLE":
             del environment[name]
     environment.pop("VIRTUAL_ENV", None)
+    # Several processes import the same packages: compiled once and kept, that costs a third.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     # A person who uploads a folder waits for it to be quiet. On one machine nobody else uploads into it.
     environment.setdefault("FOLDER_WAIT_SECONDS", "3")
     # A process for each band of a long document pays off from about four cores for one.
