@@ -70,13 +70,17 @@ def claim_of(row: Row) -> Claim | None:
     )
 
 
-def _make(name: str, status: DagsterRunStatus, handle: Callable[[Store, DagsterRun], str]) -> RunStatusSensorDefinition:
+def _make(
+    name: str, status: DagsterRunStatus, seconds: int, handle: Callable[[Store, DagsterRun], str]
+) -> RunStatusSensorDefinition:
+    """`seconds` between looks: each costs a tenth of a second of a core, so only what somebody waits for is frequent."""
+
     @run_status_sensor(
         name=name,
         run_status=status,
         monitored_jobs=[remediate_document, verify_version],
         default_status=DefaultSensorStatus.RUNNING,
-        minimum_interval_seconds=2,
+        minimum_interval_seconds=seconds,
         description=f"Settles the work of document runs that ended as {status.value.lower()}.",
     )
     def settlement(context: RunStatusSensorContext, platform: Platform) -> None:
@@ -86,15 +90,19 @@ def _make(name: str, status: DagsterRunStatus, handle: Callable[[Store, DagsterR
 
 
 settle_failed = _make(
-    "settle_failed", DagsterRunStatus.FAILURE, lambda store, run: settle(store, run, *_KILLED, retryable=True)
+    "settle_failed", DagsterRunStatus.FAILURE, 3, lambda store, run: settle(store, run, *_KILLED, retryable=True)
 )
 settle_cancelled = _make(
-    "settle_cancelled", DagsterRunStatus.CANCELED, lambda store, run: settle(store, run, *_CANCELLED, retryable=False)
+    "settle_cancelled",
+    DagsterRunStatus.CANCELED,
+    10,
+    lambda store, run: settle(store, run, *_CANCELLED, retryable=False),
 )
 settle_succeeded = _make(
     # A run that succeeded has settled its row, unless a stage was skipped by something nobody foresaw.
     "settle_succeeded",
     DagsterRunStatus.SUCCESS,
+    15,
     lambda store, run: settle(store, run, "RUN_INCOMPLETE", "The run ended without a result.", retryable=False),
 )
 
