@@ -73,7 +73,7 @@ def claim_of(row: Row) -> Claim | None:
 def _make(
     name: str, status: DagsterRunStatus, seconds: int, handle: Callable[[Store, DagsterRun], str]
 ) -> RunStatusSensorDefinition:
-    """`seconds` between looks: each costs a tenth of a second of a core, so only what somebody waits for is frequent."""
+    """`seconds` between looks: each costs a tenth of a second of a core; only what somebody waits for is frequent."""
 
     @run_status_sensor(
         name=name,
