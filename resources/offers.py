@@ -1,0 +1,233 @@
+"""Work into the queue and out of it: uploads written down once, rows taken fairly, nothing forgotten."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from resources.rows import (
+    CANCELLED,
+    DONE,
+    FAILED,
+    QUEUED,
+    REMEDIATE,
+    RETRY_WAITS,
+    RUNNING,
+    Row,
+    Rows,
+    Source,
+    later,
+    source_item,
+    work_key,
+)
+from resources.table import Item, Refused, Write
+from resources.values import iso
+
+#: Rows looked at when work is chosen.
+LOOK_AT = 100
+
+
+class Offers(Rows):
+    """Offering work, and taking what is due."""
+
+    def offer(
+        self, doc: str, owner: str, source: Source, job_id: str, job_started: str, *, due_at: float, lane: str = "fast"
+    ) -> str:
+        """An upload is to be worked on: ``new``, ``replaced``, ``duplicate`` or ``stale``. Durable when it returns.
+
+        The condition: there is no row; or its source is another VersionId with an earlier sequencer. A newer upload
+        is a new source revision and generation: what runs for the old one can change nothing any more.
+        """
+        now = self.clock()
+        item: Item = {
+            "document": doc,
+            "state": QUEUED,
+            "owner": owner,
+            "generation": 1,
+            "revision": 1,
+            "source": source_item(source),
+            "jobId": job_id,
+            "jobStarted": job_started,
+            "lane": lane,
+            "attempts": 0,
+            "dueQueue": QUEUED,
+            "dueAt": due_at,
+            "createdAt": iso(now),
+            "updatedAt": now,
+        }
+        while True:
+            try:
+                self.table.write(Write(work_key(doc), REMEDIATE, put=item, condition="attribute_not_exists(pk)"))
+                return "new"
+            except Refused as refused:
+                assert refused.item is not None
+                stands = Row.read(refused.item)
+            assert stands.source is not None
+            if stands.source.version_id == source.version_id:
+                return "duplicate"
+            if not later(source.sequencer, stands.source.sequencer):
+                return "stale"
+            try:
+                self._change(
+                    doc,
+                    REMEDIATE,
+                    "SET #state = :queued, #source = :source, generation = generation + :one, "
+                    "revision = revision + :one, jobId = :job, jobStarted = :started, lane = :lane, "
+                    "attempts = :none, dueQueue = :queued, dueAt = :due, updatedAt = :now "
+                    "REMOVE #token, runId, leaseExpiresAt, reroutedAt, code, reason",
+                    "#source.versionId = :before",
+                    {
+                        ":queued": QUEUED,
+                        ":source": source_item(source),
+                        ":one": 1,
+                        ":job": job_id,
+                        ":started": job_started,
+                        ":lane": lane,
+                        ":none": 0,
+                        ":due": due_at,
+                        ":now": now,
+                        ":before": stands.source.version_id,
+                    },
+                )
+                return "replaced"
+            except Refused:
+                continue
+
+    def offer_verification(self, doc: str, version: int, owner: str, revision: int) -> str:
+        """A saved version is to be verified: ``new``, or ``duplicate`` while a row for it waits or runs."""
+        now = self.clock()
+        item: Item = {
+            "document": doc,
+            "state": QUEUED,
+            "owner": owner,
+            "generation": 1,
+            "revision": revision,
+            "jobId": f"verify-{doc}-{version}",
+            "jobStarted": iso(now),
+            "lane": "fast",
+            "attempts": 0,
+            "dueQueue": QUEUED,
+            "dueAt": now,
+            "createdAt": iso(now),
+            "updatedAt": now,
+        }
+        kind = f"verify#{version}"
+        condition = "attribute_not_exists(pk) OR #state IN (:done, :failed, :cancelled)"
+        names = {"#state": "state"}
+        values = {":done": DONE, ":failed": FAILED, ":cancelled": CANCELLED}
+        before = self.get(doc, kind)
+        if before is not None:
+            item["generation"] = before.generation + 1
+        try:
+            self.table.write(Write(work_key(doc), kind, put=item, condition=condition, values=values, names=names))
+        except Refused:
+            return "duplicate"
+        return "new"
+
+    def due(self, limit: int) -> list[Row]:
+        """Take rows whose time has come, fairly: owners with nothing running first, then by time.
+
+        A row that is taken is due again after `hold_seconds` unless it is claimed: a crash between this and the run
+        only delays. Taking is conditional, so that two who look at once do not both take.
+        """
+        now = self.clock()
+        values = {":queue": QUEUED, ":now": now}
+        waiting = [
+            Row.read(i) for i in self.table.index("by_due", "dueQueue = :queue AND dueAt <= :now", values, LOOK_AT)
+        ]
+        running = Counter(row.owner for row in self.running())
+        turns: Counter[str] = Counter()
+        order = []
+        for row in sorted(waiting, key=lambda row: (row.due_at, row.created_at, row.document)):
+            order.append(((running[row.owner] + turns[row.owner]), row.due_at, row.created_at, row.document, row))
+            turns[row.owner] += 1
+        out: list[Row] = []
+        for *_, row in sorted(order, key=lambda entry: entry[:4]):
+            if len(out) >= limit:
+                break
+            taken = self._reschedule(row, now + self.hold_seconds)
+            if taken is not None:
+                out.append(taken)
+        return out
+
+    def running(self) -> list[Row]:
+        """Rows that are claimed, the lease that ends first before the others."""
+        values = {":queue": RUNNING, ":now": 0}
+        return [Row.read(i) for i in self.table.index("by_due", "dueQueue = :queue AND dueAt > :now", values, 1000)]
+
+    def waiting(self, limit: int = 1000) -> list[Row]:
+        """Rows that wait, due or not."""
+        values = {":queue": QUEUED, ":now": 0}
+        return [Row.read(i) for i in self.table.index("by_due", "dueQueue = :queue AND dueAt > :now", values, limit)]
+
+    def postpone(self, row: Row, due_at: float) -> bool:
+        """A row that waits is due later (its folder is not quiet yet); False where it has moved on."""
+        return self._reschedule(row, due_at) is not None
+
+    def _reschedule(self, row: Row, due_at: float) -> Row | None:
+        try:
+            item = self._change(
+                row.document,
+                row.kind,
+                "SET dueAt = :due",
+                "#state = :queued AND generation = :generation AND dueAt = :before",
+                {
+                    ":due": due_at,
+                    ":queued": QUEUED,
+                    ":generation": row.generation,
+                    ":before": row.due_at,
+                },
+            )
+        except Refused:
+            return None
+        return item
+
+    def never_began(self, row: Row, reason: str) -> Row | None:
+        """The run that was asked for with this row's run key ended before it claimed: count the attempt."""
+        now = self.clock()
+        wait = RETRY_WAITS[min(row.attempts + 1, len(RETRY_WAITS)) - 1]
+        try:
+            item = self._change(
+                row.document,
+                row.kind,
+                "SET attempts = :new, dueAt = :due, reason = :reason, updatedAt = :now",
+                "#state = :queued AND generation = :generation AND attempts = :old",
+                {
+                    ":new": row.attempts + 1,
+                    ":old": row.attempts,
+                    ":due": now + wait,
+                    ":reason": reason[:2000],
+                    ":now": now,
+                    ":queued": QUEUED,
+                    ":generation": row.generation,
+                },
+            )
+        except Refused:
+            return None
+        return item
+
+    def recover(self) -> list[Row]:
+        """Rows whose lease has ended are queued again, so that somebody looks at them; returns those."""
+        now = self.clock()
+        values = {":queue": RUNNING, ":now": now}
+        out = []
+        for item in self.table.index("by_due", "dueQueue = :queue AND dueAt < :now", values, LOOK_AT):
+            row = Row.read(item)
+            try:
+                changed = self._change(
+                    row.document,
+                    row.kind,
+                    "SET #state = :queued, dueQueue = :queued, dueAt = :now, reason = :why, "
+                    "updatedAt = :now REMOVE #token, leaseExpiresAt",
+                    "#state = :running AND #token = :token AND leaseExpiresAt < :now",
+                    {
+                        ":queued": QUEUED,
+                        ":running": RUNNING,
+                        ":token": row.token,
+                        ":now": now,
+                        ":why": "The worker's lease ended: it died, or was cut off.",
+                    },
+                )
+            except Refused:
+                continue
+            out.append(changed)
+        return out

@@ -1,0 +1,168 @@
+"""A unit of work as it is stored: one row, who holds it, and the one way a row is changed.
+
+Rows are in the work table: pk ``WORK#<document>``, sk the kind: ``remediate`` (a source revision on its way to
+publication) or ``verify#<n>`` (an editor's saved version). A row goes ``queued → running → done | failed | cancelled``.
+Rows that wait or run are in the index ``by_due``: ``dueQueue`` is their state, ``dueAt`` when somebody must look at
+them (epoch seconds): a queued row to be run, a running one when its lease ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from resources.table import Item, Table, Write
+from resources.values import Clock
+
+REMEDIATE = "remediate"
+QUEUED, RUNNING, DONE, FAILED, CANCELLED = "queued", "running", "done", "failed", "cancelled"
+SETTLED = (DONE, FAILED, CANCELLED)
+#: Waits before the attempts after a failure that a retry can help, seconds; then the last one.
+RETRY_WAITS = (10.0, 25.0, 62.5, 156.25, 390.6)
+
+
+def work_key(doc: str) -> str:
+    """The partition of a document's work."""
+    return f"WORK#{doc}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The upload that a row is about. `sequencer` is S3's: longer, then greater, is later."""
+
+    key: str
+    version_id: str
+    size: int
+    sequencer: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A unit of work as it stands."""
+
+    document: str
+    kind: str
+    state: str
+    owner: str
+    generation: int
+    revision: int
+    source: Source | None
+    job_id: str
+    job_started: str
+    lane: str
+    attempts: int
+    due_at: float
+    run_id: str | None
+    token: str | None
+    lease_expires_at: float
+    rerouted_at: str | None
+    code: str | None
+    reason: str | None
+    created_at: str
+    updated_at: float
+
+    @classmethod
+    def read(cls, item: Item) -> Row:
+        """From the stored item."""
+        found = item.get("source")
+        source = Source(found["key"], found["versionId"], found["size"], found["sequencer"]) if found else None
+        return cls(
+            item["document"],
+            item["sk"],
+            item["state"],
+            item["owner"],
+            item["generation"],
+            item["revision"],
+            source,
+            item["jobId"],
+            item["jobStarted"],
+            item["lane"],
+            item["attempts"],
+            item.get("dueAt", 0),
+            item.get("runId"),
+            item.get("token"),
+            item.get("leaseExpiresAt", 0),
+            item.get("reroutedAt"),
+            item.get("code"),
+            item.get("reason"),
+            item["createdAt"],
+            item["updatedAt"],
+        )
+
+    @property
+    def run_key(self) -> str:
+        """What makes the run of this attempt one run, however often it is asked for."""
+        return f"{self.document}:{self.kind}:r{self.revision}:g{self.generation}:a{self.attempts}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The right to work on a row, as long as the store agrees (`Work.check`)."""
+
+    document: str
+    kind: str
+    token: str
+    generation: int
+    revision: int
+    owner: str
+    lane: str
+    attempt: int
+    run_id: str
+    source: Source | None
+    job_id: str
+    job_started: str
+
+
+def later(one: str, other: str) -> bool:
+    """Whether S3 sequencer `one` is after `other` of the same key: hexadecimal numbers of different lengths."""
+    width = max(len(one), len(other))
+    return one.rjust(width, "0").lower() > other.rjust(width, "0").lower()
+
+
+def source_item(source: Source) -> Item:
+    """An upload to be stored."""
+    return {
+        "key": source.key,
+        "versionId": source.version_id,
+        "size": source.size,
+        "sequencer": source.sequencer,
+    }
+
+
+class Rows:
+    """The rows of the work table, and the one way to change one."""
+
+    def __init__(
+        self,
+        table: Table,
+        clock: Clock,
+        *,
+        lease_seconds: float = 600,
+        max_attempts: int = 5,
+        hold_seconds: float = 120,
+        renew_seconds: float = 60,
+    ) -> None:
+        self.table = table
+        self.clock = clock
+        self.lease_seconds = lease_seconds
+        self.max_attempts = max_attempts
+        self.hold_seconds = hold_seconds
+        self.renew_seconds = renew_seconds
+
+    def get(self, doc: str, kind: str = REMEDIATE) -> Row | None:
+        """A row as it stands; None where there is none."""
+        item = self.table.get(work_key(doc), kind)
+        return Row.read(item) if item else None
+
+    def _change(self, doc: str, kind: str, update: str, condition: str, values: Mapping[str, Any]) -> Row:
+        """Change a row while `condition` holds; returns it as it is then. Raises `Refused` with what stands there.
+
+        Both expressions write ``#state``, ``#token``, ``#source`` and ``#owner``: those words are DynamoDB's own.
+        """
+        reserved = ("state", "token", "source", "owner")
+        names = {f"#{word}": word for word in reserved if f"#{word}" in f"{update} {condition}"}
+        write = Write(work_key(doc), kind, update=update, condition=condition, values=values, names=names)
+        item = self.table.write(write)
+        assert item is not None
+        return Row.read(item)
