@@ -7,14 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypedDict
 
 from orchestration.local.browser import chromium
 from orchestration.local.places import Places
+from orchestration.local.services import LOCATION
 from orchestration.local.supervise import Record
 
-SIZE = {"width": 1600, "height": 1000}
 #: The UI draws after its data has come; nothing tells when it has finished.
-SETTLE_MS = 4000
+SETTLE_MS = 9000
+
+
+class ViewportSize(TypedDict):
+    """In CSS pixels."""
+
+    width: int
+    height: int
+
+
+SIZE: ViewportSize = {"width": 1600, "height": 1000}
+WIDE: ViewportSize = {"width": 2500, "height": 680}
 
 
 class NothingToSee(RuntimeError):
@@ -35,18 +47,19 @@ def take(places: Places, folder: Path) -> Iterator[Path]:
         raise NothingToSee("Playwright is not installed: make test sets it up") from error
     folder.mkdir(parents=True, exist_ok=True)
     pages = {
-        "lineage": f"{ui}/asset-groups/accessible-pdf@accessible-pdf/remediation",
+        "lineage": f"{ui}/locations/__repository__@{LOCATION}/asset-groups/remediation/lineage",
         "checks": f"{ui}/assets/verification_report?view=checks",
-        "plots": f"{ui}/assets/verification_report?view=overview",
-        "runs": f"{ui}/runs",
+        "metadata": f"{ui}/assets/verification_report?view=overview",
     }
     report = next(iter(sorted(places.results.glob("*/report.html"))), None)
     if report is not None:
         pages["report"] = report.resolve().as_uri()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": SIZE["width"], "height": SIZE["height"]})
+        page = browser.new_page()
         for name, url in pages.items():
+            # The lineage is wide: at the usual width its boxes show no more than names.
+            page.set_viewport_size(WIDE if name == "lineage" else SIZE)
             page.goto(url)
             page.wait_for_timeout(SETTLE_MS)
             path = folder / f"{name}.png"
