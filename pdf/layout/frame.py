@@ -14,7 +14,6 @@ from pdf.layout.figures import Drawing
 from pdf.layout.grid import Rule
 from pdf.layout.lines import Span, cjk, rtl
 from pdf.layout.model import Box, Style
-from pdf.layout.tabs import gaps
 from pdf.page import Font, Item, PageItems
 
 #: A filled rectangle thinner than this (points) is a drawn line.
@@ -259,7 +258,7 @@ def cuts(frame: Frame, item: Item, size: float) -> list[tuple[int, int, float, f
         return []
     if text.isascii() and "  " not in text.strip() and x1 - x0 < 0.36 * size * len(text):
         return []  # too tight for a gap
-    found = gaps(frame.items, item, TAB * size)
+    found = frame.items.gaps(item, TAB * size)
     if not found:
         return []
     out: list[tuple[int, int, float, float, int]] = []

@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from orchestration.local.browser import chromium
+from orchestration.local.services import LOCATION
+from orchestration.local.services import LOCATION
 from orchestration.local.views import DocumentView
 from tests.e2e.platform import Running
 from tests.e2e.test_pipeline import STAGES
@@ -44,7 +46,9 @@ def seen(platform: Running, samples: Path) -> DocumentView:
 
 def test_the_lineage_shows_the_six_assets_and_the_checks(platform: Running, page: Page, seen: DocumentView) -> None:
     platform.supervisor.wait_ready("webserver")
-    page.goto(f"{platform.ui}/asset-groups/accessible-pdf@accessible-pdf/remediation")
+    # Wide enough for every name to be drawn whole.
+    page.set_viewport_size({"width": 2500, "height": 800})
+    page.goto(f"{platform.ui}/locations/__repository__@{LOCATION}/asset-groups/remediation/lineage")
     for stage in STAGES:
         expect(page.get_by_text(stage, exact=True).first).to_be_visible(timeout=60_000)
     page.goto(f"{platform.ui}/assets/verification_report?view=checks")
