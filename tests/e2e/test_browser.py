@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from orchestration.local.browser import chromium
 from orchestration.local.services import LOCATION
-from orchestration.local.services import LOCATION
 from orchestration.local.views import DocumentView
 from tests.e2e.platform import Running
 from tests.e2e.test_pipeline import STAGES
