@@ -47,7 +47,7 @@ installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install o
 
 # --- nothing to do? ----------------------------------------------------------------------------------------------
 LOCKS=(uv.lock scripts/setup.sh)
-[ -f infra/local/uv.lock ] && LOCKS+=(infra/local/uv.lock)
+LOCKS+=(infra/local/requirements.txt)
 STAMP="$(cat "${LOCKS[@]}" | sha256sum | cut -d' ' -f1) test=$WANT_TEST apt=$APT at=$PWD"
 STAMP_FILE=$STATE/done-$WANT_TEST
 if [ -f "$STAMP_FILE" ] && [ "$(cat "$STAMP_FILE")" = "$STAMP" ] && .venv/bin/python -c '' 2>/dev/null; then
@@ -88,10 +88,10 @@ export UV_PYTHON_DOWNLOADS=never UV_PYTHON="$PYTHON" UV_NO_PROGRESS=1
 unset VIRTUAL_ENV
 say "set-up: Python packages from uv.lock"
 "$UV" sync --locked --quiet || fail "uv could not install what uv.lock names (see above)"
-if [ -f infra/local/uv.lock ]; then
-    say "set-up: the embedded AWS from infra/local/uv.lock"
-    "$UV" sync --locked --quiet --project infra/local || fail "uv could not install what infra/local/uv.lock names (see above)"
-fi
+say "set-up: the embedded AWS from infra/local/requirements.txt"
+"$UV" venv --quiet --allow-existing infra/local/.venv || fail "uv could not make infra/local/.venv (see above)"
+"$UV" pip sync --quiet --require-hashes --python infra/local/.venv infra/local/requirements.txt \
+    || fail "uv could not install what infra/local/requirements.txt names (see above)"
 
 # --- operating system packages that improve the result ------------------------------------------------------------
 improve() {  # improve "what is lost without them" package...
