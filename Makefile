@@ -44,7 +44,7 @@ lint: setup-test
 	$(PYTHON) -m mypy --exclude "/\.venv/" $(wildcard pdf resources assets api jobs sensors orchestration infra tests)
 
 test: lint
-	$(PYTHON) -m pytest -n 2 --dist loadfile $(ARGS)
+	$(PYTHON) -m pytest $(ARGS)
 
 samples: setup
 	@$(PYTHON) -m tests.corpus --out .local/samples
