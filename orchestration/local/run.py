@@ -21,10 +21,11 @@ from orchestration.local.uploads import Upload, Uploader, find
 from orchestration.local.views import DocumentView, Expectation, mistakes, read_expectations
 
 DEFAULT_PORT = 3000
+REQUESTS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM)
 
 
-class Interrupted(Exception):
-    """Ctrl-C, or a polite request to end."""
+class Interrupted(BaseException):
+    """Ctrl-C, or a polite request to end. No ``Exception``: whoever catches those must not take it for an error."""
 
 
 class TookTooLong(RuntimeError):
@@ -46,7 +47,14 @@ class Options:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    # Raised where Python calls back from elsewhere (a finalizer, a library's callback) it is lost: so it comes again.
+    signal.setitimer(signal.ITIMER_REAL, 1.0)
     raise Interrupted
+
+
+def _listen(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+    for number in REQUESTS:
+        signal.signal(number, handler)
 
 
 def choose_port(wanted: int | None) -> int:
@@ -143,8 +151,7 @@ def run(options: Options, places: Places) -> int:
     record = Record(places.record)
     for name in stop_leftovers(record, places):
         screen.say(f"stopped {name}, left over from a run that was killed")
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, _interrupt)
+    _listen(_interrupt)
     supervisor = Supervisor(record, places.logs)
     good = False
     try:
@@ -170,10 +177,10 @@ def run(options: Options, places: Places) -> int:
                 supervisor.check()
                 time.sleep(1.0)
     except Interrupted:
+        _listen(signal.SIG_IGN)
         screen.say("stopping …")
     finally:
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            signal.signal(number, signal.SIG_IGN)
+        _listen(signal.SIG_IGN)
         for text in halt(supervisor, places):
             screen.say(text)
         record.remove()
