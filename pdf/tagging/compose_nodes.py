@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from pdf import language
 from pdf.layout import labels
@@ -238,6 +239,8 @@ class Nodes:
     def inner(self, page: int, blocks: Sequence[Block]) -> list[Node | Ref]:
         """The blocks inside a cell: lists, paragraphs, fields."""
         out: list[Node | Ref] = []
+        # An entry of contents needs contents around it, which a cell has not: there it is a paragraph.
+        blocks = [replace(block, role="P") if block.role == "TOCI" else block for block in blocks]
         entries = [Entry(-1 - self.inside - i, page, block) for i, block in enumerate(blocks)]
         self.inside += len(entries)
         groups = lists(entries, {})

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pikepdf
 from pikepdf import Array, Dictionary, Name, Object, String
 
 from pdf.content.annotations import tree_entries
+from pdf.streams import decoded
 from pdf.tagging.tree import Element
 
 #: A document of this many pages gets bookmarks from its headings, if it has none.
 OUTLINE_PAGES = 9
 UNTITLED = "Untitled document"
+#: XMP as it was before it was standardized: readers of today see none of it, so it is made anew from the document's
+#: information dictionary.
+_OLD_XMP = re.compile(rb"<rdf:Description[^>]*\sabout\s*=")
 
 
 def complete(pdf: pikepdf.Pdf, title: str, lang: str) -> None:
@@ -35,8 +40,9 @@ def complete(pdf: pikepdf.Pdf, title: str, lang: str) -> None:
 def _xmp(pdf: pikepdf.Pdf, title: str) -> None:
     """dc:title and the PDF/UA identification (ISO 14289-1 clause 5); what is there otherwise stays."""
     present = pdf.Root.get("/Metadata")
-    if present is not None and not isinstance(present, pikepdf.Stream):
+    if present is not None and (not isinstance(present, pikepdf.Stream) or _OLD_XMP.search(decoded(present))):
         del pdf.Root["/Metadata"]
+        present = None
     with pdf.open_metadata(set_pikepdf_as_editor=False, update_docinfo=False) as metadata:
         if not present:
             metadata.load_from_docinfo(pdf.docinfo)

@@ -193,10 +193,21 @@ def describe(annot: Object, element: Element) -> None:
     subtype = annot.get("/Subtype")
     if subtype == Name.Widget:
         if not str(field_value(annot, "/TU") or "").strip():
-            annot.TU = String(element.alt or field_name(annot) or "Form field")
+            _field(annot).TU = String(element.alt or field_name(annot) or "Form field")
         return
     if not str(annot.get("/Contents") or "").strip():
         annot.Contents = String(element.alt or _address(annot) or str(subtype or "/Annotation")[1:])
+
+
+def _field(widget: Object) -> Object:
+    """The field a widget belongs to: itself, or the nearest of its parents that has a name (ISO 32000-1 12.7.3)."""
+    node = widget
+    for _ in range(32):
+        parent = node.get("/Parent")
+        if "/T" in node or not isinstance(parent, Dictionary):
+            break
+        node = parent
+    return node
 
 
 def _address(annot: Object) -> str:

@@ -334,3 +334,32 @@ def test_a_random_log_makes_a_whole_tree_or_is_refused(base: Path, log: list[Op]
     assert text(version) == text(base)
     found = {finding.rule for finding in check(base, version).errors}
     assert not found & {"parent-tree", "content-not-reached", "text-changed"}
+
+
+def test_a_field_says_what_it_is_where_its_name_stands(tmp_path: Path) -> None:
+    """Of a group of buttons the field is their parent: ISO 14289-1 7.18.4 looks for its description there."""
+    base = make(tmp_path / "base.pdf", [line(200, "yes")])
+    with pikepdf.open(base, allow_overwriting_input=True) as pdf:
+        group = pdf.make_indirect(pikepdf.Dictionary(FT=pikepdf.Name.Btn, T="choice", Kids=pikepdf.Array()))
+        box = pikepdf.Array([20, 20, 40, 40])
+        kinds = {"/Type": pikepdf.Name.Annot, "/Subtype": pikepdf.Name.Widget, "/Rect": box, "/Parent": group}
+        widget = pdf.make_indirect(pikepdf.Dictionary(kinds))
+        group.Kids.append(widget)
+        pdf.pages[0].obj.Annots = pikepdf.Array([widget])
+        pdf.Root.AcroForm = pikepdf.Dictionary(Fields=pikepdf.Array([group]))
+        pdf.save(base)
+    version, _ = played(base, [HEAD, Add((Node("f", "Form", (Ref(0, a=0),), alt="Your choice"),))])
+    with pikepdf.open(version) as pdf:
+        assert str(pdf.Root.AcroForm.Fields[0].TU) == "Your choice"
+
+
+def test_metadata_of_before_the_standard_is_made_anew(tmp_path: Path) -> None:
+    base = make(tmp_path / "base.pdf", [line(200, "text")])
+    with pikepdf.open(base, allow_overwriting_input=True) as pdf:
+        old = b"<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'><rdf:Description about=''/></rdf:RDF>"
+        pdf.Root.Metadata = pdf.make_stream(old, Type=pikepdf.Name.Metadata, Subtype=pikepdf.Name.XML)
+        pdf.save(base)
+    version, _ = played(base, [HEAD, Add((Node("p", P, (Ref(0, (0, 1)),)),))])
+    with pikepdf.open(version) as pdf, pdf.open_metadata() as metadata:
+        assert (metadata["dc:title"], metadata["pdfuaid:part"]) == ("A title", "1")
+        assert b" about=" not in pdf.Root.Metadata.read_bytes()
