@@ -13,7 +13,7 @@ from assets.partitions import documents
 from assets.platform import Platform
 from assets.stage import Stage, stage
 from assets.values import PublishedVersion
-from assets.verified import verification_report
+from assets.verified import verification_report, version_number
 from resources.errors import Code, StoreError
 from resources.values import iso
 from resources.versions import Version
@@ -33,8 +33,7 @@ from resources.work import REMEDIATE
 def published_version(context: AssetExecutionContext, platform: Platform) -> Iterator[Output[PublishedVersion]]:
     """Yields nothing where the document waits for review: the reasons are in the document and in the log."""
     with stage(context, platform, "publish") as at:
-        verified = latest(context, at)
-        value, reasons = publish(at, verified)
+        value, reasons = publish(at, version_number(context, at))
     if value is None:
         context.log.warning("Not published, waits for review: %s", " ".join(reasons))
         return
@@ -46,12 +45,6 @@ def published_version(context: AssetExecutionContext, platform: Platform) -> Ite
         **at.phase_metadata(),
     }
     yield Output(value, metadata=metadata)
-
-
-def latest(context: AssetExecutionContext, at: Stage) -> int:
-    """The version that this run verified."""
-    tag = context.run.tags.get("version")
-    return int(tag) if tag else at.store.documents.get(at.document).latest_version
 
 
 def publish(at: Stage, number: int) -> tuple[PublishedVersion | None, list[str]]:

@@ -6,7 +6,7 @@ from resources.errors import Code, StoreError
 from resources.queues import INCOMING, ObjectCreated
 from resources.store import Store
 from resources.values import document_id
-from resources.work import Source
+from resources.work import Source, later
 
 OWNER_METADATA = "owner-id"
 #: What an intake came to, beside the answers of `Work.offer`.
@@ -51,6 +51,11 @@ def take_object(store: Store, event: ObjectCreated) -> str:
             store.jobs.add_file(job, doc, name)
         return "duplicate"
     job = store.jobs.open(job_id, wait)
+    newer = row is not None and row.source is not None and later(event.sequencer, row.source.sequencer)
+    if row is not None and newer and (row.job_id, row.job_started) != (job.id, job.started):
+        # Its old job must not wait for it for ever. Before the row moves on: after it nobody knows that job.
+        reason, code = "A newer upload has taken its place.", str(Code.SUPERSEDED)
+        store.jobs.settle_file(row.job_id, row.job_started, doc, ok=False, stage="intake", code=code, reason=reason)
     owner = metadata.get(OWNER_METADATA) or settings.intake_owner_id
     source = Source(key, event.version_id, event.size, event.sequencer)
     answer = store.work.offer(doc, owner, source, job.id, job.started, due_at=store.clock() + wait)

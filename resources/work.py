@@ -7,10 +7,13 @@ old run can change nothing.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
 
 from resources.errors import Code, StoreError
 from resources.offers import Offers
@@ -31,6 +34,8 @@ from resources.rows import (
 )
 from resources.table import Refused, Write
 from resources.values import iso, new_token
+
+log = logging.getLogger(__name__)
 
 # What a row is belongs to this room's face: users of work need not know how it is divided.
 __all__ = [
@@ -311,6 +316,9 @@ class Work(Offers):
                     self.renew(claim)
                 except StoreError:
                     return
+                except (BotoCoreError, ClientError) as error:
+                    # The next turn may reach the store again; the lease lasts for several.
+                    log.warning("The claim on %s could not be renewed: %s", claim.document, error)
 
         thread = threading.Thread(target=renew, name=f"renew-{claim.document}", daemon=True)
         thread.start()

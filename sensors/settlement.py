@@ -22,7 +22,7 @@ from assets.platform import Platform
 from assets.stage import GENERATION_TAG, KIND_TAG, tell_failure
 from jobs.remediation import DOCUMENT_TAG, remediate_document, verify_version
 from resources.store import Store
-from resources.work import FAILED, QUEUED, REMEDIATE, RUNNING, Claim, Row
+from resources.work import DONE, FAILED, QUEUED, REMEDIATE, RUNNING, Claim, Row
 
 _KILLED = ("RUN_LOST", "The worker that ran the document was killed, or its machine went.")
 _CANCELLED = ("RUN_CANCELLED", "Somebody cancelled the run.")
@@ -39,21 +39,31 @@ def settle(store: Store, run: DagsterRun, code: str, reason: str, *, retryable: 
     if row is None:
         return "no work"
     if row.state == RUNNING and row.run_id == run.run_id:
-        claim = claim_of(row)
         after = store.work.run_ended(doc, kind, run.run_id, code, reason, retryable=retryable)
-        if after is not None and after.state == FAILED and claim is not None:
-            tell_failure(store, claim, "run", code, reason)
+        if after is not None and after.state == FAILED:
+            tell(store, after)
         return f"was running, is {after.state if after else 'another run’s'}"
     if row.state == QUEUED and row.run_id != run.run_id and run.tags.get(GENERATION_TAG) == str(row.generation):
         asked = run.tags.get("dagster/run_key", "")
         if asked == row.run_key:
             after = store.work.never_began(row, _NEVER)
             return "never began" if after else "moved on"
+    if row.state in (DONE, FAILED):
+        # Who settled the row may have died before it told anybody; a budget that is spent is told by nobody else.
+        tell(store, row)
     return f"is {row.state}"
 
 
-def claim_of(row: Row) -> Claim | None:
-    """The claim that a running row stands for."""
+def tell(store: Store, row: Row) -> None:
+    """Write what a settled row says where people look: its document and its job. Repeated, it changes nothing."""
+    if row.state == FAILED:
+        tell_failure(store, claim_of(row), "run", row.code or "UNEXPECTED", row.reason or "No reason was recorded.")
+    elif row.kind == REMEDIATE:
+        store.jobs.settle_file(row.job_id, row.job_started, row.document, ok=True)
+
+
+def claim_of(row: Row) -> Claim:
+    """The claim that a row stands for, or stood for."""
     return Claim(
         row.document,
         row.kind,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
 from resources.errors import Code, StoreError
 from resources.store import Store
@@ -278,4 +280,26 @@ def test_holding_renews_in_the_background(store: Store, clock: Clock) -> None:
         while (now := store.work.get(claim.document)) and now.lease_expires_at == before.lease_expires_at:  # type: ignore[union-attr]
             deadline -= 1
             assert deadline
+    store.work.check(claim)
+
+
+def test_a_store_that_does_not_answer_once_does_not_end_the_renewal(
+    store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.work.renew_seconds = 0.02
+    claim = claimed(store)
+    real, calls = store.work.renew, []
+
+    def renew(claim: Claim) -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            raise EndpointConnectionError(endpoint_url="http://nowhere")
+        real(claim)
+
+    monkeypatch.setattr(store.work, "renew", renew)
+    with store.work.hold(claim):
+        until = time.monotonic() + 10
+        while len(calls) < 3:
+            assert time.monotonic() < until
+            time.sleep(0.01)
     store.work.check(claim)

@@ -171,3 +171,29 @@ def test_the_long_lane_runs_bands_side_by_side_and_no_more_than_allowed(platform
     assert run_config("fast", settings) == {"execution": {"config": {"in_process": {}}}}
     found = run_config("long", settings)["execution"]["config"]["multiprocess"]
     assert found["max_concurrent"] == settings.host_map_concurrency == 4
+
+
+def test_the_job_of_a_replaced_upload_does_not_wait_for_it(
+    platform: Platform, instance: DagsterInstance, clock: Clock
+) -> None:
+    upload(platform, "incoming/a.pdf")
+    tick(intake, platform, instance)
+    first = platform.store.jobs.latest("a.pdf")
+    clock.pass_(1)
+    upload(platform, "incoming/a.pdf", b"%PDF-1.7 other")
+    tick(intake, platform, instance)
+    assert first is not None
+    old, new = platform.store.jobs.get("a.pdf", first.started), platform.store.jobs.latest("a.pdf")
+    assert old is not None and new is not None and new.started != old.started
+    assert (old.status, new.status, new.total) == ("FAILED", "IN_PROGRESS", 1)
+
+
+def test_a_file_replaced_while_its_folder_waits_stays_in_its_job(
+    platform: Platform, instance: DagsterInstance, clock: Clock
+) -> None:
+    upload(platform, "incoming/job-2/a.pdf")
+    tick(intake, platform, instance)
+    upload(platform, "incoming/job-2/a.pdf", b"%PDF-1.7 other")
+    tick(intake, platform, instance)
+    job = platform.store.jobs.latest("job-2")
+    assert job is not None and (job.total, job.failed, job.status) == (1, 0, "QUEUED")

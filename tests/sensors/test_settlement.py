@@ -8,6 +8,7 @@ import pytest
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus
 
 from assets.platform import Platform
+from resources.errors import StoreError
 from resources.work import REMEDIATE, Source
 from sensors.dead_letters import dead_letters
 from sensors.settlement import recovery, settle
@@ -147,3 +148,31 @@ def test_dead_letters_alert_once(
     platform.store.intake_dead.send({"x": 1})
     tick(dead_letters, platform, instance, third.cursor)
     assert caplog.text.count("ALERT") == 2
+
+
+def test_who_died_after_settling_the_row_is_told_for(platform: Platform) -> None:
+    """A worker killed between the work row and the job's record."""
+    done, failed = queued(platform), queued(platform)
+    platform.store.work.succeed(platform.store.work.claim(done, REMEDIATE, "run-1"))
+    claim = platform.store.work.claim(failed, REMEDIATE, "run-2")
+    platform.store.work.fail(claim, "ENCRYPTED", "It needs a password.", retryable=False)
+    for _ in range(2):
+        settle(platform.store, run_of(done, "run-1"), *LOST, retryable=True)
+        settle(platform.store, run_of(failed, "run-2"), *LOST, retryable=True)
+    assert outcome(platform, failed) == ("failed", "refused", "COMPLETE")
+    assert platform.store.documents.get(failed).code == "ENCRYPTED"
+    job = platform.store.jobs.latest("job")
+    assert job is not None and (job.succeeded, job.failed) == (1, 1)
+
+
+def test_a_spent_budget_is_told(platform: Platform, clock: Clock) -> None:
+    """Claims that were lost without a word spend the budget; the run that finds it spent has no claim to tell with."""
+    doc = queued(platform)
+    for attempt in range(5):
+        platform.store.work.claim(doc, REMEDIATE, f"run-{attempt}")
+        clock.pass_(601)
+    with pytest.raises(StoreError):
+        platform.store.work.claim(doc, REMEDIATE, "run-5")
+    settle(platform.store, run_of(doc, "run-5", generation="1"), *LOST, retryable=True)
+    assert outcome(platform, doc) == ("failed", "failed", "FAILED")
+    assert platform.store.documents.get(doc).code == "ATTEMPTS_EXHAUSTED"
