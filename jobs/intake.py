@@ -46,6 +46,7 @@ def take_object(store: Store, event: ObjectCreated) -> str:
     row = store.work.get(doc)
     if row is not None and row.source is not None and row.source.version_id == event.version_id:
         # The file's place in its job is written after the row: a crash between the two is mended here.
+        store.work.learn_sequencer(row, event.sequencer)
         job = store.jobs.get(row.job_id, row.job_started)
         if job is not None:
             store.jobs.add_file(job, doc, name)

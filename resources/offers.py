@@ -92,6 +92,24 @@ class Offers(Rows):
             except Refused:
                 continue
 
+    def learn_sequencer(self, row: Row, sequencer: str) -> None:
+        """An upload that a scan found has no place among its key's events yet; its own event tells it.
+
+        Without it a late event of an older upload would count as newer.
+        """
+        if not sequencer or row.source is None or row.source.sequencer:
+            return
+        try:
+            self._change(
+                row.document,
+                row.kind,
+                "SET #source.sequencer = :told",
+                "#source.versionId = :version AND #source.sequencer = :none",
+                {":told": sequencer, ":version": row.source.version_id, ":none": ""},
+            )
+        except Refused:
+            return  # it has moved on, or knows it already
+
     def offer_verification(self, doc: str, version: int, owner: str, revision: int) -> str:
         """A saved version is to be verified: ``new``, or ``duplicate`` while a row for it waits or runs."""
         now = self.clock()

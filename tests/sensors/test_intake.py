@@ -197,3 +197,16 @@ def test_a_file_replaced_while_its_folder_waits_stays_in_its_job(
     tick(intake, platform, instance)
     job = platform.store.jobs.latest("job-2")
     assert job is not None and (job.total, job.failed, job.status) == (1, 0, "QUEUED")
+
+
+def test_a_late_event_of_an_older_upload_does_not_undo_what_a_scan_found(platform: Platform) -> None:
+    doc = upload(platform, "incoming/a.pdf", b"%PDF-1.7 one")
+    old = platform.objects.head("incoming/a.pdf")
+    upload(platform, "incoming/a.pdf", b"%PDF-1.7 two")
+    new = platform.objects.head("incoming/a.pdf")
+    assert old is not None and new is not None
+    assert take_object(platform.store, event(platform, "incoming/a.pdf", new.version_id, "")) == "new"
+    assert take_object(platform.store, event(platform, "incoming/a.pdf", new.version_id, "02")) == "duplicate"
+    assert take_object(platform.store, event(platform, "incoming/a.pdf", old.version_id, "01")) == "stale"
+    row = platform.store.work.get(doc)
+    assert row is not None and row.source is not None and row.source.version_id == new.version_id
