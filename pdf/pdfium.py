@@ -161,7 +161,7 @@ class PageView:
         def put(end: int) -> None:
             if not last:
                 return
-            text = _decode(chars)
+            text = _decode(tracked(page, start, chars) if len(chars) > 10 and chars[1] == chars[3] == 0x20 else chars)
             if last in out:  # painted texts may interleave in PDFium's order
                 before = out[last]
                 out[last] = (before[0] + text, min(before[1], start), max(before[2], end))
@@ -296,6 +296,32 @@ class PageView:
             for g in groups
             if len(g) > 1
         ]
+
+
+def tracked(page: Handle, first: int, chars: list[int]) -> list[int]:
+    """A text set with space between all its letters: of the spaces PDFium makes of that only those between words are
+    kept, where the gap is clearly wider. `first` is the number of its first character.
+
+    Digits and signs that stand apart are cells or marks on an axis: they stay apart.
+    """
+    letters = [c for c in chars if c != 0x20]
+    spaces = [i for i, c in enumerate(chars) if c == 0x20 and 0 < i < len(chars) - 1]
+    if len(spaces) < 0.8 * (len(letters) - 1) or sum(chr(c).isalpha() for c in letters) < 0.8 * len(letters):
+        return chars
+    left, right, bottom, top = _EDGES
+    gaps: dict[int, float] = {}
+    widths: list[float] = []
+    for at in spaces:
+        raw.FPDFText_GetCharBox(page, first + at - 1, left, right, bottom, top)
+        end = right.value
+        widths.append(end - left.value)
+        raw.FPDFText_GetCharBox(page, first + at + 1, left, right, bottom, top)
+        gaps[at] = left.value - end
+    usual = sorted(gaps.values())[len(gaps) // 2]
+    if usual <= 0 or usual > sorted(widths)[len(widths) // 2]:
+        return chars
+    gone = {at for at, gap in gaps.items() if gap < 1.7 * usual}
+    return [c for i, c in enumerate(chars) if i not in gone]
 
 
 _FLOAT, _INT, _INT2 = ctypes.c_float(), ctypes.c_int(), ctypes.c_int()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 from pdf.layout import tables as tabular
 from pdf.layout.blocks import Row, rows_of
 from pdf.layout.captions import captions, kind
 from pdf.layout.content import PageContent
-from pdf.layout.figures import Figure, around, figures, grow
+from pdf.layout.figures import Figure, around, beside, figures, grow, united
 from pdf.layout.frame import Frame, frame_of
 from pdf.layout.grid import grids
 from pdf.layout.lines import Line, Span, segments
@@ -50,12 +51,15 @@ def page(items: PageItems) -> PageAnalysis:
     found, taken = ruled_tables(frame, spans)
     left = [s for s in spans if s.item not in taken or not in_table(s, found)]
     used = {i for t in found for i in t.items}
-    pictures, rest = figures([d for d in frame.drawings if d.item not in used], left, frame.width, frame.height)
+    free = [d for d in frame.drawings if d.item not in used]
+    pictures, rest = figures(free, left, frame.width, frame.height, frame.widgets)
     pictures = [f for f in pictures if not any(inside(f.box, t.box) for t in found)]
     claimed = {id(s) for f in pictures for s in f.spans}
     left = [s for s in left if id(s) not in claimed]
     lines, turned = upright(left)
     lines = grow(pictures, lines, no_label)
+    turned = [beside(pictures, group, lambda g: span_box(g, frame)) for group in turned]
+    pictures = united(pictures)
     lines, numbers = line_numbers(lines, frame.width)
     free = [d for d in rest if d.item not in used]
     lines = drop_caps(picture_bullets(lines, free))
@@ -64,7 +68,7 @@ def page(items: PageItems) -> PageAnalysis:
     blocks: list[Block] = []
     for region in arrange(atoms):
         blocks.extend(notes(column(region, frame, packer), size, frame.height, frame.across((0.0, frame.width))))
-    for group in turned:
+    for group in filter(None, turned):
         blocks.extend(packer.turned(group))
     blocks = packer.annotations(captions(blocks))
     artifacts: list[Artifact] = []
@@ -128,6 +132,10 @@ def column(region: list[Line | Box], frame: Frame, packer: Packer) -> list[Block
             parts.extend((rows[at:first], table))
             at = last
         parts.append(rows[at:])
+    parts = [p for p in parts if not isinstance(p, list) or p]
+    for above, part in pairwise(parts):
+        if isinstance(part, Table) and part.ruled and isinstance(above, list) and tabular.headed(part, above[-1]):
+            above.pop()
     out: list[Block] = []
     for part in tabular.joined([p for p in parts if not isinstance(p, list) or p]):
         if isinstance(part, Table):
@@ -152,6 +160,11 @@ def ruled_tables(frame: Frame, spans: list[Span]) -> tuple[list[Table], set[int]
             out.append(table)
     taken = {s.item for t in out for c in t.cells for g in c.lines for s in g.spans}
     return out, taken
+
+
+def span_box(line: Line, frame: Frame) -> tuple[float, float, float, float]:
+    """The box of a line of another direction in the frame of the page: its spans' own coordinates are not."""
+    return around([frame.to(frame.items.items[s.item].box) for s in line.spans])
 
 
 def in_table(span: Span, found: list[Table]) -> bool:

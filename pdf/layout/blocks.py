@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from pdf.layout import labels
-from pdf.layout.formulas import in_formula
+from pdf.layout.formulas import in_formula, only_mathematics
 from pdf.layout.labels import Label
 from pdf.layout.lines import Line
 
 #: "Title ..... 12": leader dots and a page number, or a page number at the right after a wide gap.
 LEADER = re.compile(r"(?:[.…·_]\s?){4,}\s*[\dA-Za-z.\-]{0,9}\s*$")
 ENTRY_END = re.compile(r"(?:^|\s)(\d{1,4}|[ivxl]{1,7}|[A-Z]?-?\d{1,3}-\d{1,3})\s*$")
+
+#: Bullets that come from fonts of mathematics.
+_ITEMIZE = "•∗*◦⋄∘·"
 
 
 @dataclass
@@ -45,6 +48,9 @@ class Row:
         self.bold = all(s.bold for s in lines)
         self.style = lead.style
         self.label = labels.find(self.text)
+        sign = self.label is not None and self.label.kind in ("bullet", "dash") and self.label.text not in _ITEMIZE
+        if sign and only_mathematics(lines[0].spans[0]):
+            self.label = None  # a minus, a bracket's upper half
         self.body_x = self.x0
         if self.label is not None:
             self.body_x = body_start(self)

@@ -75,7 +75,7 @@ def tie(blocks: list[Block]) -> list[Block]:
         for caption in hold.get(i, ()):
             attrs = {k: v for k, v in caption.attrs.items() if k != "of"}
             caption = replace(caption, attrs=attrs)
-            first = caption.box[3] > block.box[3] or block.role == "Table"
+            first = caption.box[3] > block.box[3]
             block = replace(block, children=(caption, *block.children) if first else (*block.children, caption))
         out.append(block)
     return out

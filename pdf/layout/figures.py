@@ -40,9 +40,12 @@ class Figure:
 
 
 def figures(
-    drawings: Sequence[Drawing], spans: Sequence[Span], width: float, height: float
+    drawings: Sequence[Drawing], spans: Sequence[Span], width: float, height: float, widgets: Sequence[Box] = ()
 ) -> tuple[list[Figure], list[Drawing]]:
-    """Figures of a page, and the drawings that are background or decoration. Spans inside a figure are taken by it."""
+    """Figures of a page, and the drawings that are background or decoration. Spans inside a figure are taken by it.
+
+    `widgets` are the boxes of form fields: lines around them are a form's, and the words among them are read.
+    """
     page = width * height
     keep: list[Drawing] = []
     rest: list[Drawing] = []
@@ -74,7 +77,7 @@ def figures(
     final: list[Figure] = []
     for figure in sorted(out, key=lambda f: (-f.box[3], f.box[0])):
         inside = [s for s in spans if within(s, figure.box, 3.0)]
-        if is_frame(figure, inside):
+        if is_frame(figure, inside) or (inside and not figure.images and any(centred(w, figure.box) for w in widgets)):
             rest.extend(d for d in keep if d.item in set(figure.items))
             continue
         figure.spans = inside
@@ -239,6 +242,58 @@ def is_frame(figure: Figure, inside: Sequence[Span]) -> bool:
     if figure.images:
         return covered > 0.25 * area and chars > 60
     return (covered > 0.2 * area and chars > 40) or (long > 0.5 * chars and chars > 60)
+
+
+def centred(small: Box, big: Box) -> bool:
+    """Whether the middle of one box lies in the other."""
+    x, y = (small[0] + small[2]) / 2, (small[1] + small[3]) / 2
+    return big[0] <= x <= big[2] and big[1] <= y <= big[3]
+
+
+def united(found: Sequence[Figure]) -> list[Figure]:
+    """Figures that lie over one another made one: the parts of a chart, a picture in its frame."""
+    out: list[Figure] = []
+    for figure in found:
+        merged = figure
+        apart = False
+        while not apart:
+            apart = True
+            for other in out:
+                a, b = merged.box, other.box
+                if min(a[2], b[2]) - max(a[0], b[0]) > 2 and min(a[3], b[3]) - max(a[1], b[1]) > 2:
+                    out.remove(other)
+                    merged = Figure(
+                        around([a, b]),
+                        [*other.items, *merged.items],
+                        other.images + merged.images,
+                        [*other.spans, *merged.spans],
+                        min(other.order, merged.order),
+                    )
+                    apart = False
+                    break
+        out.append(merged)
+    return out
+
+
+def beside(found: Sequence[Figure], lines: Sequence[Line], box: Callable[[Line], Box]) -> list[Line]:
+    """Put short lines of another direction that touch a figure (the name of an axis) into it; the lines left."""
+    left: list[Line] = []
+    for line in lines:
+        x0, y0, x1, y1 = box(line)
+        host = next(
+            (
+                f
+                for f in found
+                if x0 > f.box[0] - 16 and x1 < f.box[2] + 16 and y0 > f.box[1] - 8 and y1 < f.box[3] + 8
+            ),
+            None,
+        )
+        if host is None or len(line.text) > 60:
+            left.append(line)
+            continue
+        host.spans = [*host.spans, *line.spans]
+        host.box = around([host.box, (x0, y0, x1, y1)])
+    return left
 
 
 def within(span: Span, box: Box, slack: float) -> bool:

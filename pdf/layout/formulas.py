@@ -29,11 +29,16 @@ def mathematical(char: str) -> bool:
     )
 
 
+def only_mathematics(span: Span) -> bool:
+    """Whether a text is set in a font that has nothing but mathematics."""
+    return _FONTS.search(span.style.family) is not None
+
+
 def in_formula(spans: Sequence[Span], text: str) -> bool:
     """Whether a row holds mathematics and no words: a part of a formula."""
     if len(text) > 120 or any(w.isascii() for w in _WORD.findall(text)):
         return False
-    return any(_FONTS.search(s.style.family) for s in spans) or any(not c.isascii() and mathematical(c) for c in text)
+    return any(map(only_mathematics, spans)) or any(not c.isascii() and mathematical(c) for c in text)
 
 
 def is_formula(spans: Sequence[Span], lines: int) -> bool:
@@ -50,5 +55,5 @@ def is_formula(spans: Sequence[Span], lines: int) -> bool:
     for span in spans:
         mine = [c for c in span.text if not c.isspace()]
         total += len(mine)
-        math += len(mine) if _FONTS.search(span.style.family) else sum(map(mathematical, mine))
+        math += len(mine) if only_mathematics(span) else sum(map(mathematical, mine))
     return math >= 0.4 * total

@@ -117,15 +117,23 @@ def split_rows(table: Table) -> Table:
 
 def baselines(cells: Sequence[TableCell]) -> list[float]:
     """The baselines most of a row's cells have in common, from the top; empty when the cells wrap each for itself."""
-    longest = max(cells, key=lambda c: len(c.lines))
-    bases = [g.base for g in longest.lines]
-    if len(bases) < 2 or len({round(b) for b in bases}) < len(bases):
+    bases: list[float] = max((apart(c.lines) for c in cells), key=len)
+    if len(bases) < 2:
         return []
     lines = [g for c in cells for g in c.lines]
     shared = sum(1 for g in lines if any(abs(g.base - b) < 2.2 for b in bases))
     long = sum(1 for c in cells if len(c.lines) >= 0.7 * len(bases))
     figures = sum(1 for g in lines if numeric(g.text) or g.text in "-–—")
     return bases if shared >= 0.95 * len(lines) and long >= 2 and figures >= 0.4 * len(lines) else []
+
+
+def apart(lines: Sequence[Line]) -> list[float]:
+    """The baselines of a cell's lines, pieces of one line counted once."""
+    out: list[float] = []
+    for line in lines:
+        if not out or abs(out[-1] - line.base) > 2.2:
+            out.append(line.base)
+    return out
 
 
 def nearest_base(bases: Sequence[float], base: float) -> float:
@@ -228,6 +236,37 @@ def joined(parts: Sequence[Part | Table]) -> list[Part | Table]:
     return out
 
 
+def headed(table: Table, row: Row) -> bool:
+    """Take the row right above a table's frame as its first row, where its parts name the columns below them.
+
+    Some frames begin under the names of their columns.
+    """
+    if table.columns < 3 or not 0 <= row.base - table.box[3] < 1.2 * row.size + 2:
+        return False
+    if not table.columns - 1 <= len(row.lines) <= table.columns or any(len(g.text) > 40 for g in row.lines):
+        return False
+    extents: dict[int, tuple[float, float]] = {}
+    for c in table.cells:
+        if c.columns == 1 and c.lines:
+            a, b = extents.get(c.column, (1e9, -1e9))
+            extents[c.column] = (min(a, *(g.x0 for g in c.lines)), max(b, *(g.x1 for g in c.lines)))
+    places = []
+    for line in row.lines:
+        over = [k for k, (a, b) in extents.items() if min(b, line.x1) - max(a, line.x0) > 0]
+        if len(over) != 1:
+            return False
+        places.append(over[0])
+    if len(set(places)) < len(places) or any(c.row == 0 and c.lines and bold(c) for c in table.cells):
+        return False
+    for c in table.cells:
+        c.row += 1
+    table.cells.extend(TableCell(0, k, 1, 1, [g]) for k, g in zip(places, row.lines, strict=True))
+    table.rows += 1
+    x0, y0, x1, _ = table.box
+    table.box = (x0, y0, x1, row.y1)
+    return True
+
+
 def same(a: Table, b: Table) -> bool:
     """Whether one table goes on with the other: as many columns, beginning at the same places, close below."""
     if a.columns != b.columns or (a.ruled and b.ruled) or a.box[1] - b.box[3] > 24:
@@ -264,7 +303,10 @@ def headers(table: Table) -> None:
         rest = sum(bold(c) for c in others) / len(others)
         named = sum(not numeric(c.text) for c in column) / len(column)
         figures = sum(numeric(c.text) for c in others) / len(others)
-        if (strong > 0.8 and rest < 0.4) or (named > 0.9 and figures > 0.6 and len(column) >= 2):
+        # a corner left empty between the names of columns and of rows
+        corner = not any(c.lines for c in table.cells if c.row < depth and c.column == 0)
+        stub = corner and named > 0.9 and len(column) >= 0.8 * (table.rows - depth)
+        if (strong > 0.8 and rest < 0.4) or (named > 0.9 and figures > 0.6 and len(column) >= 2) or stub:
             for c in column:
                 c.header = "Row"
 

@@ -6,11 +6,12 @@ same analyses give the same ops, whatever chunks they came in. Each item of a pa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
 from pdf import language
 from pdf.layout.model import Block, PageAnalysis
+from pdf.layout.pack import walk
 from pdf.tagging.compose_flow import Entry, body_style, flow
 from pdf.tagging.compose_furniture import furniture
 from pdf.tagging.compose_headings import headings
@@ -124,13 +125,16 @@ def page_ops(
     """A page's nodes: one `add` for what begins on it, and one before for each list or table that goes on."""
     fresh: list[Node] = []
     out: list[Op] = []
+    called = Called(nodes.marks[page.number])
     at = 0
     while at < len(entries):
         entry = entries[at]
+        called.seen(fresh, entries[at])
         if entry.key in groups:
             group = groups[entry.key]
             stop = at
             while stop < len(entries) and entries[stop].key in group.members:
+                called.seen(fresh, entries[stop])
                 stop += 1
             parent, made = nodes.list_part(group, {e.key for e in entries[at:stop]})
             if parent:
@@ -153,9 +157,51 @@ def page_ops(
             at += 1
             continue
         node = nodes.node(entry, levels.get(entry.key, 0))
-        if node is not None:
+        if node is not None and not called.holds(entry, node):
             fresh.append(node)
         at += 1
     if fresh:
-        out.append(Add(tuple(fresh), ROOT))
+        out.append(Add(tuple(called.placed(fresh)), ROOT))
     return out
+
+
+class Called:
+    """Puts the notes of a page behind what calls them: there they are read where they belong (ISO 32000-1 14.8.4.4.1).
+
+    `marks` are those of the page's notes. A note nobody calls stays where it is.
+    """
+
+    def __init__(self, marks: Set[str]) -> None:
+        self.marks = marks
+        self.callers: dict[str, int] = {}
+        self.notes: dict[int, list[Node]] = {}
+        self.last = -1
+
+    def seen(self, fresh: Sequence[Node], entry: Entry) -> None:
+        """A block that is about to become the next node (or a part of it)."""
+        if entry.block.role != "Note" and self.marks:
+            for block in walk((entry.block,)):
+                for piece in block.pieces:
+                    if piece.kind == "mark" and piece.text in self.marks:
+                        self.callers.setdefault(piece.text, len(fresh))
+
+    def holds(self, entry: Entry, node: Node) -> bool:
+        """Whether a note's node has its place behind a caller; a note without a mark goes on with the one before."""
+        if entry.block.role != "Note":
+            self.last = -1
+            return False
+        if "mark" in entry.block.attrs:
+            self.last = self.callers.get(str(entry.block.attrs["mark"]), -1)
+        if self.last < 0:
+            return False
+        self.notes.setdefault(self.last, []).append(node)
+        return True
+
+    def placed(self, fresh: Sequence[Node]) -> list[Node]:
+        """The page's nodes with the notes behind their callers."""
+        out: list[Node] = []
+        for i, node in enumerate(fresh):
+            out.append(node)
+            out.extend(self.notes.pop(i, ()))
+        out.extend(n for held in self.notes.values() for n in held)  # called from what went on from the page before
+        return out

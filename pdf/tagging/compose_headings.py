@@ -251,10 +251,18 @@ def front(found: Sequence[Entry], entries: Sequence[Entry]) -> tuple[list[Entry]
         for e in mine:
             if e is best or (look(e.block) in later and often[look(e.block)] < 3 and not (cover and page == first)):
                 out.append(e)
+            elif often[look(e.block)] >= 3 and look(e.block).bold and apart(e, mine):
+                out.append(e)  # names of what stands under each of them
             elif out and e.key == out[-1].key + 1 and look(e.block) == look(out[-1].block) and out[-1] is best:
                 out.append(e)  # a title in two blocks
     chosen = {e.key for e in begin}
     return [*out, *(e for e in found if e.key not in chosen)], cover
+
+
+def apart(entry: Entry, found: Sequence[Entry]) -> bool:
+    """Whether something else stands between a heading and each other one of its look."""
+    same = [e.key for e in found if look(e.block) == look(entry.block) and e is not entry]
+    return all(abs(k - entry.key) > 1 for k in same)
 
 
 def runs(block: Block, size: float) -> bool:

@@ -9,6 +9,9 @@ from pdf.layout import labels
 from pdf.layout.labels import Label
 from pdf.tagging.compose_flow import Entry
 
+#: Signs that also point at one paragraph, a remark in a form for example.
+POINTERS = "►▶▸▹➔→⇒➢➤☐☑☒□❏❑❒"
+
 
 @dataclass
 class ListItem:
@@ -127,9 +130,9 @@ def first(label: Label) -> bool:
 
 
 def real(found: List) -> bool:
-    """Whether a series is a list: bullets always, numbers and letters from two items on."""
+    """Whether a series is a list: bullets always, numbers, letters and pointing signs from two items on."""
     if found.label.kind == "bullet":
-        return True
+        return len(found.items) >= 2 or found.label.text not in POINTERS
     if found.label.kind == "deep":
         return len(found.items) >= 3
     return len(found.items) >= 2

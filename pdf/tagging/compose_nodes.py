@@ -193,20 +193,26 @@ class Nodes:
         return Node(ident, "Figure", (*before, *refs, *after), alt=text, waiting=waiting)
 
     def table(self, entry: Entry, ident: str) -> Node | None:
-        captions: list[Node | Ref] = []
+        """Caption above, rows, caption below: it is the first or the last child (ISO 32000-1 14.8.4.3.4)."""
+        above: list[Node | Ref] = []
+        below: list[Node | Ref] = []
+        seen = False
         for child in entry.block.children:
+            seen = seen or child.role == "TR"
             if child.role == "Caption":
                 kids = self.text_kids(entry.page, child)
                 if kids:
-                    captions.append(Node(self.id(entry.page), "Caption", kids, lang=self.run(child.text)))
+                    node = Node(self.id(entry.page), "Caption", kids, lang=self.run(child.text))
+                    (below if seen else above).append(node)
         rows = self.rows(entry)
+        captions = [*above, *below]
         if not rows:
             return (
                 Node(ident, "P", tuple(k for c in captions if isinstance(c, Node) for k in c.kids))
                 if captions
                 else None
             )
-        return Node(ident, "Table", (*captions, *rows))
+        return Node(ident, "Table", (*above, *rows, *below))
 
     def rows(self, entry: Entry) -> list[Node]:
         """The TRs of a table (or of a table's part on one page)."""

@@ -15,6 +15,8 @@ def continued(entries: Sequence[Entry]) -> dict[int, int]:
     for before, entry in pairwise(entries):
         if before.block.role != "Table" or entry.block.role != "Table" or entry.page != before.page + 1:
             continue
+        if before.block.children[-1:] and before.block.children[-1].role == "Caption":
+            continue  # what stands under a table ends it
         if captioned(entry.block) or not same_columns(before.block, entry.block):
             continue
         out[entry.key] = before.key
