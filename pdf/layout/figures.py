@@ -281,11 +281,7 @@ def beside(found: Sequence[Figure], lines: Sequence[Line], box: Callable[[Line],
     for line in lines:
         x0, y0, x1, y1 = box(line)
         host = next(
-            (
-                f
-                for f in found
-                if x0 > f.box[0] - 16 and x1 < f.box[2] + 16 and y0 > f.box[1] - 8 and y1 < f.box[3] + 8
-            ),
+            (f for f in found if x0 > f.box[0] - 16 and x1 < f.box[2] + 16 and y0 > f.box[1] - 8 and y1 < f.box[3] + 8),
             None,
         )
         if host is None or len(line.text) > 60:

@@ -56,9 +56,7 @@ def verdict(checks: Iterable[Check]) -> str:
     return "passed"
 
 
-def check_replay(
-    base: Path, ops: Path, version: Path, expected_sha256: str | None = None, first_seq: int = 1
-) -> Check:
+def check_replay(base: Path, ops: Path, version: Path, expected_sha256: str | None = None, first_seq: int = 1) -> Check:
     """Replay the log over the base and compare with the version's bytes, and those with the hash committed for them."""
     tool = f"replay 1, pikepdf {package_version('pikepdf')}, libqpdf {pikepdf.__libqpdf_version__}"
     stored = digest(version)
