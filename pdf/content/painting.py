@@ -45,6 +45,8 @@ class Stream:
     paints: list[Paint]
     #: whether it holds marked content (`BMC`, `BDC`, `MP`, `DP`), or an end of it that has no beginning
     marked: bool
+    #: places in `ops` of operators that show an empty text
+    hollow: frozenset[int] = frozenset()
 
 
 @dataclass
@@ -84,12 +86,15 @@ def scan(data: bytes) -> Stream:
     """Scan a stream into its operators of interest and what they paint."""
     ops: list[Operator] = []
     paints: list[Paint] = []
+    hollow: list[int] = []
     marked = False
     for op in scanner.operators(data):
         name = op.name
         if name in _TEXT:
             if scanner.shows_text(data, op):
                 paints.append(Paint("text", len(ops)))
+            else:
+                hollow.append(len(ops))
         elif name in _PATH:
             if scanner.has_path(data, op):
                 paints.append(Paint("path", len(ops)))
@@ -104,7 +109,7 @@ def scan(data: bytes) -> Stream:
         elif name in _MARKS:
             marked = True
         ops.append(op)
-    return Stream(data, ops, paints, marked)
+    return Stream(data, ops, paints, marked, frozenset(hollow))
 
 
 class Painter:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 Box = tuple[float, float, float, float]
 
 #: Raised when a field changes meaning, so that a stored chunk of another version is analyzed again.
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)

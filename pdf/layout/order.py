@@ -69,7 +69,8 @@ def gutter(atoms: Sequence[A]) -> tuple[list[A], list[A], list[A], list[A]] | No
     table = np.array([(a.x0, a.y0, a.x1, a.y1, a.size) for a in atoms], dtype=float)
     left, bottom = table[:, 0].min(), table[:, 1].min()
     right, top = table[:, 2].max(), table[:, 3].max()
-    size = float(np.median(table[:, 4]))
+    sizes = sorted(a.size for a in atoms)
+    size = (sizes[(n - 1) // 2] + sizes[n // 2]) / 2
     cell = max(2.0, (top - bottom) / 320, (right - left) / 320)
     if right - left < 8 * size or top - bottom < 2.5 * size:
         return None

@@ -22,8 +22,7 @@ from pdf.sandbox.monitor import watch
 #: What calls use; importing it once here is what makes them cheap.
 WARM = (
     "pdf.chunks",
-    "pdf.fonts.warm",
-    "pdf.language",
+    "pdf.warm",
     "pdf.verify.pixels",
     "pdf.verify.report",
     "pdf.verify.structure",

@@ -69,13 +69,15 @@ def marked(
     named: Callable[[bytes], bool] = lambda name: False,
     splitter: Splitter | None = None,
     renamed: Mapping[int, bytes] | None = None,
+    idle: Hashable | None = None,
 ) -> bytes:
     """The stream with its paints marked.
 
     `labels[i]` says what `stream.paints[i]` shows. `begin(label)` gives the tag and property list that open a sequence;
     it is called once a sequence, in the order of the stream. `named(name)` says whether the property list of that name
     is kept (it has a replacement text). A text that cannot be split is marked as a whole, as its first part.
-    `renamed`: paint → the XObject it paints instead.
+    `renamed`: paint → the XObject it paints instead. `idle` labels empty texts that nothing stands before: they paint
+    nothing, and still may not stand outside the marks (veraPDF reads ISO 14289-1 7.1 so).
     """
     gone, edits = _old_marks(stream, named) if stream.marked else (frozenset(), [])
     single: dict[int, tuple[Paint, Parts]] = {p.op: (p, parts) for p, parts in zip(stream.paints, labels, strict=True)}
@@ -89,9 +91,9 @@ def marked(
     for index, name in (renamed or {}).items():
         op = stream.ops[stream.paints[index].op]
         edits.append(_Edit(scanner.name_start(stream.data, op), op.at, [b"/" + name + b" "]))
-    runs = _nested(stream, single, gone, splits)
+    runs = _nested(stream, single, gone, splits, idle)
     if runs is None:
-        runs = _flat(stream, single, splits)
+        runs = _flat(stream, single, splits, idle)
     for run in runs:
         assert run.label is not None
         edits += (_Edit(run.start, run.start, [(run.label,)]), _Edit(run.end, run.end, [None]))
@@ -99,7 +101,11 @@ def marked(
 
 
 def _nested(
-    stream: Stream, paints: dict[int, tuple[Paint, Parts]], gone: frozenset[int], splits: dict[int, _Edit]
+    stream: Stream,
+    paints: dict[int, tuple[Paint, Parts]],
+    gone: frozenset[int],
+    splits: dict[int, _Edit],
+    idle: Hashable | None,
 ) -> list[_Run] | None:
     """The sequences of a stream, as few as may be; None for a stream whose operators are not properly nested."""
     stack = [_Block(b"", 0)]
@@ -138,18 +144,26 @@ def _nested(
                     stack[-1].runs.append(run)
                 else:
                     stack[-1].add(run)
+        elif idle is not None and number in stream.hollow:
+            before = stack[-1].runs[-1].label if stack[-1].runs else None
+            stack[-1].add(_Run(op.start, op.end, idle if before is None else before))
     for block in stack:
         emit(block)
     return out
 
 
-def _flat(stream: Stream, paints: dict[int, tuple[Paint, Parts]], splits: dict[int, _Edit]) -> list[_Run]:
+def _flat(
+    stream: Stream, paints: dict[int, tuple[Paint, Parts]], splits: dict[int, _Edit], idle: Hashable | None
+) -> list[_Run]:
     """Every painting operator in a sequence of its own: right however the stream is nested."""
-    return [
+    out = [
         _Run(stream.ops[number].start, stream.ops[number].end, parts[0][2])
         for number, (_, parts) in paints.items()
         if parts and parts[0][2] is not None and number not in splits
     ]
+    if idle is not None:
+        out += (_Run(stream.ops[number].start, stream.ops[number].end, idle) for number in sorted(stream.hollow))
+    return out
 
 
 def _split(op: Operator, parts: Parts, splitter: Splitter | None) -> _Edit | None:

@@ -168,7 +168,7 @@ class _Page:
             return b"/%s <</MCID %d>>" % (label.element.role.encode(), len(elements) - 1)
 
         splitter = Splitter(use.stream, use.resources)
-        data = marks.marked(use.stream, labels, begin, _stays(use.resources), splitter, renamed)
+        data = marks.marked(use.stream, labels, begin, _stays(use.resources), splitter, renamed, UNREAD)
         owner = self.page.obj if form is None else form
         if key >= 0:
             owner.StructParents = key

@@ -153,6 +153,27 @@ def test_marks_are_balanced_and_change_nothing(tmp_path: Path, stream: bytes) ->
     assert not check(base, version).errors
 
 
+@pytest.mark.parametrize(
+    "stream",
+    [
+        b"BT /F1 12 Tf 20 200 Td () Tj (a) Tj () Tj ET BT 20 100 Td [()] TJ (b) Tj ET",
+        b"BT /F1 12 Tf 20 200 Td () Tj\nq (a) Tj ET Q BT () Tj (b) Tj ET",
+    ],
+    ids=["nested", "badly-nested"],
+)
+def test_an_empty_text_stands_in_a_mark_too(tmp_path: Path, stream: bytes) -> None:
+    base = make(tmp_path / "base.pdf", [stream])
+    version, _ = played(base, [HEAD, Add((Node("a", P, (Ref(0, (0, 1)),)), Node("b", P, (Ref(0, (1, 2)),))))])
+    assert text(version) == text(base)
+    depth, outside = 0, 0
+    with pikepdf.open(version) as pdf:
+        for operands, operator in pikepdf.parse_content_stream(pdf.pages[0]):
+            depth += {"BDC": 1, "BMC": 1, "EMC": -1}.get(str(operator), 0)
+            outside += str(operator) in ("Tj", "TJ") and depth == 0
+            assert depth >= 0 and operands is not None
+    assert outside == 0
+
+
 def test_a_token_cut_between_streams_stays_whole(tmp_path: Path) -> None:
     base = make(tmp_path / "base.pdf", [[b"BT /F1 12 Tf 20 200 Td (one) Tj", b" 0 -20 Td (two) Tj", b" ET"]])
     version, _ = played(base, [HEAD, paragraphs(2)])
