@@ -1,4 +1,4 @@
-"""What belongs together: notes and their callers, captions, the parts of a chart, letters set apart, rows of a frame."""
+"""What belongs together: notes and callers, captions, the parts of a chart, letters set apart, rows of a frame."""
 
 from __future__ import annotations
 
