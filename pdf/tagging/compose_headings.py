@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pdf.layout import captions, labels
 from pdf.layout.model import Block, Style
@@ -25,6 +25,8 @@ class Look:
     size: float
     bold: bool
     italic: bool
+    #: numbered, and set further in than the headings without a number that look the same
+    stepped: bool = False
 
 
 def headings(entries: Sequence[Entry], body: Style) -> dict[int, int]:
@@ -281,15 +283,20 @@ def levels(found: Sequence[Entry], absolute: bool, cover: bool) -> dict[int, int
     """
     if not found:
         return {}
+    stepped = steps_in(found)
+
+    def own(entry: Entry) -> Look:
+        return replace(look(entry.block), stepped=entry.key in stepped)
+
     looks: dict[Look, list[Entry]] = {}
     for entry in found:
-        looks.setdefault(look(entry.block), []).append(entry)
+        looks.setdefault(own(entry), []).append(entry)
     depths: dict[Look, tuple[int, int]] = {}
     for one, mine in looks.items():
         numbers = [d for d in (numbering(e.block) for e in mine) if d]
         if len(numbers) >= 2 and len(numbers) >= 0.4 * len(mine):
             depths[one] = (min(numbers), max(numbers))
-    title = look(found[0].block)
+    title = own(found[0])
     apart = absolute and cover and all(e.page == found[0].page for e in looks[title])
     rank, base, counted = ranks({k: v for k, v in looks.items() if not apart or k != title}, depths, absolute)
     if apart:
@@ -297,7 +304,7 @@ def levels(found: Sequence[Entry], absolute: bool, cover: bool) -> dict[int, int
     out: dict[int, int] = {}
     above: list[int] = []
     for entry in found:
-        one = look(entry.block)
+        one = own(entry)
         wanted = rank[one]
         depth = numbering(entry.block)
         if depth and counted and (one in counted or depth >= 2):
@@ -310,6 +317,23 @@ def levels(found: Sequence[Entry], absolute: bool, cover: bool) -> dict[int, int
     return out
 
 
+def steps_in(found: Sequence[Entry]) -> set[int]:
+    """Keys of the headings that count from 1 and stand further in than those of the same look without a number."""
+    plain: dict[Look, float] = {}
+    counted: dict[Look, list[Entry]] = {}
+    for entry in found:
+        if numbering(entry.block) == 1:
+            counted.setdefault(look(entry.block), []).append(entry)
+        elif "centred" not in entry.block.attrs:
+            plain.setdefault(look(entry.block), entry.block.left)
+    out: set[int] = set()
+    for one, mine in counted.items():
+        edge = plain.get(one)
+        if edge is not None and len(mine) >= 2 and all(e.block.left > edge + 0.8 * one.size for e in mine):
+            out.update(e.key for e in mine)
+    return out
+
+
 def ranks(
     looks: Mapping[Look, Sequence[Entry]], depths: Mapping[Look, tuple[int, int]], absolute: bool
 ) -> tuple[dict[Look, int], int, set[Look]]:
@@ -319,8 +343,9 @@ def ranks(
     that counts from 1 again is another series).
     """
     groups: list[list[Look]] = []
-    for one in sorted(looks, key=lambda k: (-k.size, not k.bold, k.italic)):
+    for one in sorted(looks, key=lambda k: (-k.size, not k.bold, k.italic, k.stepped)):
         same = groups and groups[-1][0].size - one.size < 0.6 and groups[-1][0].bold == one.bold
+        same = same and groups[-1][0].stepped == one.stepped
         if same and groups[-1][0].italic == one.italic:
             groups[-1].append(one)
         else:
