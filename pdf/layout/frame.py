@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pdf.layout.figures import Drawing
 from pdf.layout.grid import Rule
 from pdf.layout.lines import Span, cjk, rtl
+from pdf.layout.links import Links, covers, meets
 from pdf.layout.model import Box, Style
 from pdf.page import Font, Item, PageItems
 
@@ -20,8 +21,6 @@ from pdf.page import Font, Item, PageItems
 THIN = 2.6
 #: A gap inside one painted text wider than this (em) parts it: a tab between a label and its text, or between cells.
 TAB = 1.1
-#: Links are looked up by strips of the page this high (points).
-BAND = 20.0
 #: A page with more paths than this is not searched for the parts of each path; with more segments, not of large ones.
 MANY_PATHS = 3000
 MANY_SEGMENTS = 12_000
@@ -143,12 +142,7 @@ def frame_of(items: PageItems) -> Frame:
     mirror = turn == 0 and right > 0.5 * sum(len(item.text) for item, _ in texts)
     frame = Frame(items, turn, width, height, mirror, blank=blank)
     styles: dict[tuple[int, float, int], Style] = {}
-    links: dict[int, list[tuple[int, list[Box]]]] = {}
-    for annot in items.links:
-        quads = [frame.to(b) for b in annot.boxes] if not annot.hidden else []
-        bands = {k for q in quads for k in range(int((q[1] - BAND) // BAND), int((q[3] + BAND) // BAND) + 1)}
-        for k in bands if len(bands) < 1000 else ():
-            links.setdefault(k, []).append((annot.index, quads))
+    links = Links([(a.index, [frame.to(b) for b in a.boxes]) for a in items.links if not a.hidden])
     frame.uri = {a.index: bool(a.uri) for a in items.links}
     for item, angle in texts:
         read_text(frame, item, (angle - turn) % 360, styles, links)
@@ -179,7 +173,7 @@ def read_text(
     item: Item,
     turn: float,
     styles: dict[tuple[int, float, int], Style],
-    links: dict[int, list[tuple[int, list[Box]]]],
+    links: Links,
 ) -> None:
     """The spans of one painted text: one, or several where a wide gap or the end of a link parts it."""
     box = frame.to(item.box)
@@ -204,8 +198,7 @@ def read_text(
     if x1 - x0 < 0.01:
         x0, x1 = min(x, x0), max(x, x1) + 0.4 * size * len(text)
     parts = cuts(frame, item, size) if frame.turn == 0 and not frame.mirror else []
-    near = links.get(int(base // BAND)) if links else None
-    over = [(index, quads) for index, quads in near if any(meets((x0, y0, x1, y1), q) for q in quads)] if near else []
+    over = links.over((x0, y0, x1, y1))
     if over:
         parts = linked(frame, item, parts, over, y0, y1)
         if not parts:
@@ -314,18 +307,6 @@ def linked(
             out[-1] = (last[0], i, last[2], last[3], last[4])
         first = i
     return out
-
-
-def meets(box: Box, quad: Box) -> bool:
-    """Whether a link's area lies over a text: at least a third of the text's height."""
-    if box[2] < quad[0] + 0.5 or box[0] > quad[2] - 0.5:
-        return False
-    over = min(box[3], quad[3]) - max(box[1], quad[1])
-    return over > 0.35 * min(box[3] - box[1], quad[3] - quad[1])
-
-
-def covers(box: Box, quads: list[Box]) -> bool:
-    return any(q[0] - 1.5 <= box[0] and box[2] <= q[2] + 1.5 and meets(box, q) for q in quads)
 
 
 def read_drawings(frame: Frame) -> None:
