@@ -19,9 +19,11 @@ from dagster import (
 
 from assets.partitions import documents
 from assets.platform import Platform
+from assets.refined import refine
 from assets.stage import Stage, stage
 from assets.values import Chunk, ChunkManifest, ChunkTask, OptimizedPdf
-from pdf.chunks import ENGINE, analyze_pages, ranges
+from pdf.chunks import analyze_pages, ranges
+from pdf.layout.analyzer import engine
 from resources.errors import Code, StoreError
 from resources.objects import Objects
 from resources.values import ObjectRef
@@ -52,15 +54,15 @@ def analyze(context: OpExecutionContext, platform: Platform, task: ChunkTask) ->
 
 
 @op(out=Out(ChunkManifest), description="All chunks of the document, in order and complete.")
-def collect(base: OptimizedPdf, chunks: list[Chunk]) -> Output[ChunkManifest]:
+def collect(platform: Platform, base: OptimizedPdf, chunks: list[Chunk]) -> Output[ChunkManifest]:
     """The manifest that assembly goes by: nothing partial passes for whole."""
-    manifest = manifest_of(base, chunks)
+    manifest = manifest_of(base, chunks, engine(platform.analyzer))
     metadata: dict[str, Any] = {
         "pages": base.pages,
         "chunks": len(chunks),
         "reused_chunks": sum(chunk.reused for chunk in chunks),
         "analysis_bytes": sum(chunk.stored.size for chunk in chunks),
-        "engine": ENGINE,
+        "engine": manifest.engine,
     }
     return Output(manifest, metadata=metadata)
 
@@ -88,18 +90,22 @@ def chunk_of(at: Stage, task: ChunkTask) -> Chunk:
     """The checkpoint of a chunk, made where it is not there."""
     objects = at.store.objects
     key = key_of(task)
-    wanted = {"base_sha256": task.base.sha256, "engine": ENGINE, "first": task.first, "last": task.last}
+    analyzer = at.platform.analyzer
+    name = engine(analyzer)
+    wanted = {"base_sha256": task.base.sha256, "engine": name, "first": task.first, "last": task.last}
     found = stored(objects, key, wanted)
     if found is not None:
-        return Chunk(task.index, task.first, task.last, found, task.base.sha256, ENGINE, True)
+        return Chunk(task.index, task.first, task.last, found, task.base.sha256, name, True)
     base = at.platform.file(task.base)
     with at.platform.folder() as folder:
         target = folder / "chunk.json"
         outcome = at.platform.sandbox.call(analyze_pages, base, task.first, task.last, target)
         at.phase.ran(outcome.cpu_seconds, outcome.peak_memory_mb)
+        if analyzer is not None:
+            refine(at, task, base, target, analyzer)
         head = json.dumps(wanted, sort_keys=True).encode()
         ref = objects.put_bytes(head + b"\n" + target.read_bytes(), key, content_type="application/json")
-    return Chunk(task.index, task.first, task.last, ref, task.base.sha256, ENGINE, False)
+    return Chunk(task.index, task.first, task.last, ref, task.base.sha256, name, False)
 
 
 def stored(objects: Objects, key: str, wanted: dict[str, Any]) -> ObjectRef | None:
@@ -111,16 +117,16 @@ def stored(objects: Objects, key: str, wanted: dict[str, Any]) -> ObjectRef | No
     return ref if json.loads(data.partition(b"\n")[0]) == wanted else None
 
 
-def manifest_of(base: OptimizedPdf, chunks: Sequence[Chunk]) -> ChunkManifest:
-    """Chunks in order. Raises StoreError NOT_READY for a gap, an overlap, or a chunk of another base."""
+def manifest_of(base: OptimizedPdf, chunks: Sequence[Chunk], name: str) -> ChunkManifest:
+    """Chunks in order, all made by one engine. Raises NOT_READY for a gap, an overlap, or a chunk of another base."""
     ordered = sorted(chunks, key=lambda chunk: chunk.index)
     page = 0
     for index, chunk in enumerate(ordered):
-        if chunk.index != index or chunk.first != page or chunk.base_sha256 != base.base.sha256:
+        if chunk.index != index or chunk.first != page or chunk.base_sha256 != base.base.sha256 or chunk.engine != name:
             raise StoreError(Code.NOT_READY, f"Chunk {index} of document {base.document} is not what it must be.")
         page = chunk.last
     if page != base.pages:
         raise StoreError(Code.NOT_READY, f"The chunks of document {base.document} end at page {page} of {base.pages}.")
     return ChunkManifest(
-        base.document, base.revision, base.generation, base.base.sha256, base.pages, ENGINE, tuple(ordered)
+        base.document, base.revision, base.generation, base.base.sha256, base.pages, name, tuple(ordered)
     )

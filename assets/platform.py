@@ -11,6 +11,8 @@ from pathlib import Path
 from dagster import ConfigurableResource, InitResourceContext
 from pydantic import PrivateAttr
 
+from pdf.layout.analyzer import Analyzer
+from pdf.layout.analyzer import load as load_analyzer
 from pdf.sandbox import Limits, Sandbox
 from pdf.tools.verapdf import Vera, find_command
 from resources.clients import make_clients
@@ -34,6 +36,7 @@ class Platform(ConfigurableResource):  # type: ignore[type-arg]
     _store: Store | None = PrivateAttr(default=None)
     _sandbox: Sandbox | None = PrivateAttr(default=None)
     _vera: Vera | None = PrivateAttr(default=None)
+    _analyzer: Analyzer | None = PrivateAttr(default=None)
     _bases: dict[str, Path] = PrivateAttr(default_factory=dict)
     _folder: tempfile.TemporaryDirectory[str] | None = PrivateAttr(default=None)
 
@@ -55,6 +58,13 @@ class Platform(ConfigurableResource):  # type: ignore[type-arg]
     def objects(self) -> Objects:
         """The bucket."""
         return self.store.objects
+
+    @property
+    def analyzer(self) -> Analyzer | None:
+        """What goes over the layout's pages; None where they stay as they are. Raises ValueError for a wrong name."""
+        if self._analyzer is None:
+            self._analyzer = load_analyzer(self.settings.analyzer)
+        return self._analyzer
 
     @property
     def sandbox(self) -> Sandbox:

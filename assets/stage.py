@@ -80,7 +80,9 @@ def claimed(context: Context, platform: Platform) -> Claim:
     """The run's claim on its document. Every step of a run gets the same one."""
     tag = context.run.tags.get(GENERATION_TAG)
     generation = int(tag) if tag else None
-    return platform.store.work.claim(context.partition_key, work_kind(context), context.run_id, generation)
+    kind, analyzer = work_kind(context), platform.analyzer
+    also = platform.store.cooldowns.open(analyzer.provider) if analyzer is not None and kind == REMEDIATE else None
+    return platform.store.work.claim(context.partition_key, kind, context.run_id, generation, also)
 
 
 @contextmanager

@@ -10,12 +10,9 @@ from pydantic import TypeAdapter
 
 from pdf.inspect import Inspection
 from pdf.layout import PageAnalysis, analyze
-from pdf.layout.model import VERSION
 from pdf.tag import Composed, write_ops
 
 _PAGES: TypeAdapter[list[PageAnalysis]] = TypeAdapter(list[PageAnalysis])
-#: Names what made an analysis; a stored chunk of another engine is analyzed again.
-ENGINE = f"layout/{VERSION}"
 
 
 def ranges(pages: int, chunk_pages: int, chunk_min_pages: int) -> list[tuple[int, int]]:

@@ -29,6 +29,8 @@ class Code(StrEnum):
     CANCELLED = "CANCELLED"
     ATTEMPTS_EXHAUSTED = "ATTEMPTS_EXHAUSTED"
     ALREADY_REROUTED = "ALREADY_REROUTED"
+    # A provider asked for a rest.
+    COOLING_DOWN = "COOLING_DOWN"
     # Publication.
     NOT_VERIFIED = "NOT_VERIFIED"
     # Settings.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from resources.table import Item, Table, Write
-from resources.values import Clock
+from resources.values import Clock, new_token
 
 REMEDIATE = "remediate"
 QUEUED, RUNNING, DONE, FAILED, CANCELLED = "queued", "running", "done", "failed", "cancelled"
@@ -155,14 +155,21 @@ class Rows:
         item = self.table.get(work_key(doc), kind)
         return Row.read(item) if item else None
 
-    def _change(self, doc: str, kind: str, update: str, condition: str, values: Mapping[str, Any]) -> Row:
+    def _change(
+        self, doc: str, kind: str, update: str, condition: str, values: Mapping[str, Any], also: Write | None = None
+    ) -> Row:
         """Change a row while `condition` holds; returns it as it is then. Raises `Refused` with what stands there.
 
+        `also` must hold in the same moment: where it does not, `Refused.index` is 1.
         Both expressions write ``#state``, ``#token``, ``#source`` and ``#owner``: those words are DynamoDB's own.
         """
         reserved = ("state", "token", "source", "owner")
         names = {f"#{word}": word for word in reserved if f"#{word}" in f"{update} {condition}"}
         write = Write(work_key(doc), kind, update=update, condition=condition, values=values, names=names)
-        item = self.table.write(write)
+        if also is None:
+            item = self.table.write(write)
+        else:
+            self.table.transact([write, also], new_token())
+            item = self.table.get(work_key(doc), kind)
         assert item is not None
         return Row.read(item)

@@ -42,6 +42,9 @@ class Settings(BaseSettings):
     max_pages: Positive = Field(32, description="Most pages of the fast lane")
     absolute_max_pages: Positive = Field(800, description="Most pages of any document")
     long_lane_enabled: bool = Field(True, description="Whether the long lane's launcher is configured")
+    analyzer: str = Field(
+        "layout", description="What goes over the pages that `layout` read: nothing more, or a `module:attribute`"
+    )
     chunk_pages: Positive = Field(4, description="Pages of a chunk")
     chunk_min_pages: int = Field(9, description="Documents of fewer pages are one chunk; 0 or less: every document is")
     host_map_concurrency: Positive = Field(4, description="Chunks of a long document in work at once")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from resources.alerts import Alerts, LogAlerts, TopicAlerts
 from resources.clients import Clients
+from resources.cooldowns import Cooldowns
 from resources.documents import Documents
 from resources.jobs import Jobs
 from resources.keys import Keys
@@ -31,6 +32,7 @@ class Store:
     log: Log
     versions: Versions
     work: Work
+    cooldowns: Cooldowns
     jobs: Jobs
     ledger: Ledger
     intake: Queue
@@ -65,6 +67,7 @@ def make_store(settings: Settings, clients: Clients, clock: Clock) -> Store:
         log=Log(documents, objects),
         versions=Versions(documents, objects),
         work=work,
+        cooldowns=Cooldowns(rows, clock),
         jobs=Jobs(rows, clock),
         ledger=Ledger(Table(clients.dynamodb, settings.ledger_table)),
         intake=queue(settings.intake_queue),

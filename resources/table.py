@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -11,6 +13,8 @@ from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 from botocore.exceptions import ClientError
 
 Item = dict[str, Any]
+#: How often a write that met another transaction is tried again.
+CONFLICTS = 8
 _TO, _FROM = TypeSerializer(), TypeDeserializer()
 
 
@@ -69,6 +73,23 @@ def from_wire(item: Mapping[str, Any]) -> Item:
     return {key: _load(_FROM.deserialize(value)) for key, value in item.items()}
 
 
+def _undisturbed(call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Make a call again while another transaction holds one of its items: DynamoDB refuses then, for milliseconds.
+
+    Nothing was written; where a condition did not hold as well, that is the answer.
+    """
+    for turn in range(CONFLICTS):
+        try:
+            return call()
+        except ClientError as error:
+            codes = {reason.get("Code") for reason in error.response.get("CancellationReasons", [])}
+            alone = error.response["Error"]["Code"] == "TransactionConflictException"
+            if not alone and ("TransactionConflict" not in codes or "ConditionalCheckFailed" in codes):
+                raise
+        time.sleep(random.uniform(0.5, 1) * min(0.01 * 2**turn, 0.5))
+    return call()
+
+
 class Table:
     """One table with string keys `pk` and `sk`."""
 
@@ -89,12 +110,13 @@ class Table:
         arguments["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         try:
             if write.put is not None:
-                self.client.put_item(**arguments)
+                _undisturbed(lambda: self.client.put_item(**arguments))
                 return write.put
             if write.delete:
-                self.client.delete_item(**arguments)
+                _undisturbed(lambda: self.client.delete_item(**arguments))
                 return None
-            return from_wire(self.client.update_item(**arguments, ReturnValues="ALL_NEW")["Attributes"])
+            made = _undisturbed(lambda: self.client.update_item(**arguments, ReturnValues="ALL_NEW"))
+            return from_wire(made["Attributes"])
         except ClientError as error:
             if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
                 raise
@@ -121,7 +143,7 @@ class Table:
             )
             items.append({kind: arguments})
         try:
-            self.client.transact_write_items(TransactItems=items, ClientRequestToken=token[:36])
+            _undisturbed(lambda: self.client.transact_write_items(TransactItems=items, ClientRequestToken=token[:36]))
         except ClientError as error:
             if error.response["Error"]["Code"] != "TransactionCanceledException":
                 raise

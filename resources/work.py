@@ -57,12 +57,15 @@ __all__ = [
 class Work(Offers):
     """The work table as the platform uses it: offering, taking, claiming, settling."""
 
-    def claim(self, doc: str, kind: str, run_id: str, generation: int | None = None) -> Claim:
+    def claim(
+        self, doc: str, kind: str, run_id: str, generation: int | None = None, also: Write | None = None
+    ) -> Claim:
         """Claim a row for a run. The same run again has the same claim: each of its steps may ask.
 
         A row that was settled is worked on again in a new generation (a person rematerialized it). With `generation`,
         a run that was asked for an older one is SUPERSEDED. Raises NOT_FOUND, CLAIM_HELD, CANCELLED, SUPERSEDED,
-        ATTEMPTS_EXHAUSTED. The condition: nothing has changed since it was looked at, and nobody else has a live claim.
+        ATTEMPTS_EXHAUSTED. The condition: nothing has changed since it was looked at, and nobody else has a live claim;
+        and `also` (the provider that the work needs may be asked) holds, else COOLING_DOWN.
         """
         for _ in range(20):
             row = self.get(doc, kind)
@@ -105,8 +108,13 @@ class Work(Offers):
                         ":seen": row.generation,
                         ":tried": row.attempts,
                     },
+                    also,
                 )
-            except Refused:
+            except Refused as refused:
+                if refused.index == 1:
+                    raise StoreError(
+                        Code.COOLING_DOWN, f"What document {doc} needs was asked to rest.", retryable=True
+                    ) from refused
                 continue  # it moved on, perhaps by our own write whose answer was lost: look again
             return self._claim_of(item)
         raise StoreError(Code.CLAIM_HELD, f"The work on document {doc} is being fought over.", retryable=True)

@@ -9,6 +9,7 @@ from jobs.remediation import remediate_document, request, verify_version
 from resources.errors import StoreError
 from resources.queues import Message, parse_s3_event
 from resources.store import Store
+from resources.work import REMEDIATE
 
 #: A tick ends well inside Dagster's limit of 60 s, whatever waits.
 TICK_SECONDS = 20.0
@@ -25,7 +26,7 @@ def intake(context: SensorEvaluationContext, platform: Platform) -> SensorResult
     """Queue → store → runs. Nothing leaves the queue before it is durable; nothing sleeps."""
     store = platform.store
     taken = read_queue(context, store)
-    requests = launch(store)
+    requests = launch(platform)
     if not requests:
         return SkipReason(f"{taken} events taken, nothing is due." if taken else "Nothing waits.")
     keys = sorted({str(one.partition_key) for one in requests})
@@ -64,10 +65,16 @@ def read_queue(context: SensorEvaluationContext, store: Store) -> int:
     return count
 
 
-def launch(store: Store) -> list[RunRequest]:
-    """Requests for the runs of rows that are due. A folder that is not quiet yet is looked at again later."""
+def launch(platform: Platform) -> list[RunRequest]:
+    """Requests for the runs of rows that are due. A folder that is not quiet yet is looked at again later; so are
+    uploads while the provider that their pages need has asked for a rest."""
+    store, analyzer = platform.store, platform.analyzer
+    rest = store.cooldowns.eligible_at(analyzer.provider) if analyzer is not None else 0.0
     out: list[RunRequest] = []
     for row in store.work.due(store.settings.intake_launch_limit):
+        if rest > store.clock() and row.kind == REMEDIATE:
+            store.work.postpone(row, rest)
+            continue
         job = store.jobs.get(row.job_id, row.job_started)
         if job is not None and job.status == "QUEUED":
             if job.quiet_at > store.clock():

@@ -6,7 +6,7 @@ lists and tables that go on over a page) is done by `pdf.tagging.compose`.
 """
 
 from pdf.layout.analyze import analyze
-from pdf.layout.analyzer import Analyzer, Layout
+from pdf.layout.analyzer import Analyzer
 from pdf.layout.model import Block, PageAnalysis, Piece, Ref, Style
 
-__all__ = ["Analyzer", "Block", "Layout", "PageAnalysis", "Piece", "Ref", "Style", "analyze"]
+__all__ = ["Analyzer", "Block", "PageAnalysis", "Piece", "Ref", "Style", "analyze"]

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from pdf.layout import Analyzer, Layout, PageAnalysis, analyze
+from pdf.layout import PageAnalysis, analyze
 from pdf.page import PageReader
 from pdf.tagging import alt, ops
 from pdf.tagging.compose import compose
@@ -173,12 +173,6 @@ def test_lists_inside_many_cells_keep_all_their_text(tmp_path: Path) -> None:
 
 def test_a_document_without_text_has_no_nodes(tmp_path: Path) -> None:
     assert [op.type for op in compose(analyze(write(tmp_path / "a.pdf", Page()), 0, 1))] == ["document"]
-
-
-def test_layout_is_an_analyzer(tmp_path: Path) -> None:
-    analyzer: Analyzer = Layout()
-    path = write(tmp_path / "a.pdf", Page().lines(72, 780, PROSE))
-    assert (analyzer.name, analyzer.analyze(path, 0, 1)) == ("layout", analyze(path, 0, 1))
 
 
 @pytest.mark.parametrize("words", ["", "two thousand " * 200])
