@@ -37,7 +37,9 @@ class Clients:
 def make_clients(settings: Settings, session: boto3.Session | None = None) -> Clients:
     """Clients for the region and endpoint of the settings; credentials as boto3 finds them."""
     session = session or boto3.Session()
-    s3_config = CONFIG.merge(Config(s3={"addressing_style": "path"})) if settings.aws_endpoint_url else CONFIG
+    # Signed addresses for objects under our own key need signature version 4, whatever the region's default is.
+    style = {"addressing_style": "path"} if settings.aws_endpoint_url else {}
+    s3_config = CONFIG.merge(Config(signature_version="s3v4", s3=style))
 
     def client(name: str, config: Config = CONFIG) -> Any:
         return session.client(

@@ -10,6 +10,7 @@ A replacement of the source is a new *source revision* of the same document. The
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -103,6 +104,11 @@ class Documents:
         if item is None:
             raise StoreError(Code.NOT_FOUND, f"There is no document {doc}.")
         return Document.read(item)
+
+    def create(self, owner: str, title: str) -> Document:
+        """A new document, under an id of our own, that waits for its base."""
+        doc = str(uuid.uuid4())
+        return self.open_source(doc, owner, title, 1)
 
     def open_source(self, doc: str, owner: str, title: str, revision: int, size: int = 0) -> Document:
         """The document for a source revision: made when it is not there, moved on when the revision is newer.
@@ -232,10 +238,29 @@ class Documents:
             if refused.item is None:
                 raise StoreError(Code.NOT_FOUND, f"There is no document {doc}.") from refused
 
-    def owned(self, owner: str) -> Iterator[str]:
-        """Ids of an owner's documents."""
-        for item in self.table.query(f"OWNER#{owner}", "DOC#"):
+    def owned(self, owner: str, after: str = "", limit: int | None = None) -> Iterator[str]:
+        """Ids of an owner's documents in the order of the ids, those after `after`."""
+        first = doc_key(after) + " " if after else doc_key("")
+        for item in self.table.query(f"OWNER#{owner}", first, doc_key("~"), limit=limit):
             yield item["sk"].removeprefix("DOC#")
+
+    def begin_delete(self, doc: str) -> float:
+        """``deleting``: from now on nothing can be edited. Returns when that was first said (epoch seconds)."""
+        try:
+            item = self.table.write(
+                Write(
+                    doc_key(doc),
+                    "META",
+                    update="SET #status = :deleting, deletingAt = if_not_exists(deletingAt, :now)",
+                    condition="attribute_exists(pk)",
+                    values={":deleting": "deleting", ":now": self.clock()},
+                    names={"#status": "status"},
+                )
+            )
+        except Refused as refused:
+            raise StoreError(Code.NOT_FOUND, f"There is no document {doc}.") from refused
+        assert item is not None
+        return float(item["deletingAt"])
 
     # The single-editor lease.
 

@@ -16,6 +16,8 @@ class Code(StrEnum):
     LEASE_LOST = "LEASE_LOST"
     VERSION_CONFLICT = "VERSION_CONFLICT"
     BASE_CONFLICT = "BASE_CONFLICT"
+    UPLOAD_EXPIRED = "UPLOAD_EXPIRED"
+    UPLOAD_INVALID = "UPLOAD_INVALID"
     BATCH_TOO_LARGE = "BATCH_TOO_LARGE"
     OP_INVALID = "OP_INVALID"
     # Stored bytes are not what was said of them.
@@ -38,10 +40,14 @@ class Code(StrEnum):
 
 
 class StoreError(Exception):
-    """The store refused. ``retryable`` is true only where the same call may succeed later."""
+    """The store refused. ``retryable`` is true only where the same call may succeed later.
 
-    def __init__(self, code: Code, message: str, *, retryable: bool = False) -> None:
+    `details` are facts that a caller goes on with (the log's head after a conflict).
+    """
+
+    def __init__(self, code: Code, message: str, *, retryable: bool = False, **details: int | str) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
         self.retryable = retryable
+        self.details = details

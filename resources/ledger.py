@@ -22,8 +22,8 @@ class Ledger:
     def __init__(self, table: Table) -> None:
         self.table = table
 
-    def record(self, kind: str, fact_id: str, at: float, fields: Mapping[str, Any]) -> bool:
-        """Book a fact of a table. False where it is booked already: the first one stands.
+    def fact(self, kind: str, fact_id: str, at: float, fields: Mapping[str, Any]) -> Write:
+        """The write that books a fact of a table, for a transaction too.
 
         The condition: there is no fact with this id. `at` (epoch seconds) must be the fact's, not the retry's.
         """
@@ -33,8 +33,14 @@ class Ledger:
             "booked_at": at,
             "expiresAtSeconds": int(at) + KEEP_DAYS * 86400,
         }
+        return Write(
+            f"{kind}#{day_of(at)}", fact_id, put=item, condition="attribute_not_exists(pk)", table=self.table.name
+        )
+
+    def record(self, kind: str, fact_id: str, at: float, fields: Mapping[str, Any]) -> bool:
+        """Book a fact. False where it is booked already: the first one stands."""
         try:
-            self.table.write(Write(f"{kind}#{day_of(at)}", fact_id, put=item, condition="attribute_not_exists(pk)"))
+            self.table.write(self.fact(kind, fact_id, at, fields))
         except Refused:
             return False
         return True

@@ -104,7 +104,8 @@ class Log:
             now = self.documents.get(doc)
             if now.status != "ready":
                 raise StoreError(Code.NOT_READY, f"Document {doc} is {now.status}.") from refused
-            raise StoreError(Code.SEQ_CONFLICT, f"The log is at {now.head_seq}, not at {base_seq}.") from refused
+            message = f"The log is at {now.head_seq}, not at {base_seq}."
+            raise StoreError(Code.SEQ_CONFLICT, message, headSeq=now.head_seq) from refused
         return Appended(head)
 
     def append_all(self, doc: str, base_seq: int, records: Sequence[Record], session: str, user: str) -> Appended:

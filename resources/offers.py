@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from resources.errors import Code, StoreError
 from resources.rows import (
     CANCELLED,
     DONE,
@@ -109,6 +110,41 @@ class Offers(Rows):
             )
         except Refused:
             return  # it has moved on, or knows it already
+
+    def again(self, doc: str, owner: str, job_id: str, job_started: str) -> Row:
+        """A person wants an upload's failed or cancelled work tried again: a new generation, due now.
+
+        The condition: it is the owner's, and settled as failed or cancelled. Work that waits or runs is returned as it
+        is. Raises NOT_FOUND for another's, NOT_READY for work that is done.
+        """
+        now = self.clock()
+        try:
+            return self._change(
+                doc,
+                REMEDIATE,
+                "SET #state = :queued, generation = generation + :one, attempts = :none, jobId = :job, "
+                "jobStarted = :started, dueQueue = :queued, dueAt = :now, updatedAt = :now "
+                "REMOVE #token, runId, leaseExpiresAt, code, reason",
+                "#owner = :owner AND #state IN (:failed, :cancelled)",
+                {
+                    ":queued": QUEUED,
+                    ":one": 1,
+                    ":none": 0,
+                    ":job": job_id,
+                    ":started": job_started,
+                    ":now": now,
+                    ":owner": owner,
+                    ":failed": FAILED,
+                    ":cancelled": CANCELLED,
+                },
+            )
+        except Refused as refused:
+            if refused.item is None or refused.item["owner"] != owner:
+                raise StoreError(Code.NOT_FOUND, f"There is no work on document {doc}.") from refused
+            row = Row.read(refused.item)
+            if row.state == DONE:
+                raise StoreError(Code.NOT_READY, f"The work on document {doc} is done.") from refused
+            return row
 
     def offer_verification(self, doc: str, version: int, owner: str, revision: int) -> str:
         """A saved version is to be verified: ``new``, or ``duplicate`` while a row for it waits or runs."""

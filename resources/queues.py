@@ -13,6 +13,8 @@ from botocore.exceptions import ClientError
 from resources.errors import Code, StoreError
 
 INCOMING = "incoming/"
+#: The type of the messages on the verify queue.
+VERIFY_TYPE = "tags-verify"
 #: SQS's most at a time.
 BATCH = 10
 
@@ -116,6 +118,11 @@ class Queue:
             self.delete(messages)
             moved += len(messages)
         return moved
+
+
+def verify_message(doc: str, version: int) -> dict[str, str | int]:
+    """The message that asks for the verification of a committed version."""
+    return {"type": VERIFY_TYPE, "docId": doc, "version": version}
 
 
 def parse_s3_event(body: str) -> list[ObjectCreated]:

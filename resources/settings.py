@@ -56,6 +56,15 @@ class Settings(BaseSettings):
     due_hold_seconds: Positive = Field(120, description="Work that was asked to run and did not begin is due again")
     editor_lease_seconds: Positive = Field(45, description="An editor's lease ends so long after its last heartbeat")
 
+    # The API.
+    api_port: Positive = Field(3080, description="Port of the API")
+    platform_allowlist: str = Field("", description="User ids that may use the API, with commas between; empty: nobody")
+    jwt_issuer: str = Field("", description="Issuer of the API's bearer tokens")
+    jwt_audience: str = Field("accessible-pdf", description="Audience that a token must be for")
+    jwks_url: str = Field("", description="Where the issuer's keys are (JWKS): an https address, or a file's path")
+    upload_seconds: Positive = Field(300, description="How long an upload's signed address lasts")
+    api_calls_a_minute: Positive = Field(600, description="Calls that one user may make in a minute")
+
     # The sandbox.
     sandbox_seconds: Seconds = Field(600, description="Time one sandboxed step may take")
     sandbox_memory_mb: Positive = Field(2048, description="Memory one sandboxed step may take")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from resources.alerts import Alerts, LogAlerts, TopicAlerts
 from resources.clients import Clients
 from resources.cooldowns import Cooldowns
+from resources.costs import Costs
+from resources.deletion import Deletion
 from resources.documents import Documents
 from resources.jobs import Jobs
 from resources.keys import Keys
@@ -16,6 +18,7 @@ from resources.objects import Objects
 from resources.queues import Queue
 from resources.settings import Settings
 from resources.table import Table
+from resources.uploads import Uploads
 from resources.values import Clock
 from resources.versions import Versions
 from resources.work import Work
@@ -35,6 +38,9 @@ class Store:
     cooldowns: Cooldowns
     jobs: Jobs
     ledger: Ledger
+    uploads: Uploads
+    costs: Costs
+    deletion: Deletion
     intake: Queue
     intake_dead: Queue
     verify: Queue
@@ -56,6 +62,10 @@ def make_store(settings: Settings, clients: Clients, clock: Clock) -> Store:
         renew_seconds=settings.claim_renew_seconds,
     )
 
+    versions = Versions(documents, objects)
+    ledger = Ledger(Table(clients.dynamodb, settings.ledger_table))
+    costs = Costs(documents, ledger, settings.hourly_rate_usd)
+
     def queue(name: str) -> Queue:
         return Queue(clients.sqs, name)
 
@@ -65,11 +75,14 @@ def make_store(settings: Settings, clients: Clients, clock: Clock) -> Store:
         objects=objects,
         documents=documents,
         log=Log(documents, objects),
-        versions=Versions(documents, objects),
+        versions=versions,
         work=work,
         cooldowns=Cooldowns(rows, clock),
         jobs=Jobs(rows, clock),
-        ledger=Ledger(Table(clients.dynamodb, settings.ledger_table)),
+        ledger=ledger,
+        uploads=Uploads(documents, objects, settings.upload_seconds),
+        costs=costs,
+        deletion=Deletion(documents, versions, objects, work, costs),
         intake=queue(settings.intake_queue),
         intake_dead=queue(f"{settings.intake_queue}-dlq"),
         verify=queue(settings.verify_queue),

@@ -44,6 +44,9 @@ class Version:
     pixel_changes_reason: str | None
     published: ObjectRef | None
     figures_waiting: int
+    committed_at: str | None = None
+    verified_at: str | None = None
+    verify_booked: bool = False
 
     @classmethod
     def read(cls, item: Item) -> Version:
@@ -67,6 +70,9 @@ class Version:
             item.get("pixelChangesReason"),
             ref_from(item.get("published")),
             item.get("figuresWaiting", 0),
+            item.get("committedAt"),
+            item.get("verifiedAt"),
+            item.get("verifyCostBooked", False),
         )
 
 
@@ -189,6 +195,24 @@ class Versions:
             item = refused.item
         assert item is not None
         return Version.read(item)
+
+    def sent(self, doc: str, number: int, ok: bool) -> Version:
+        """Whether the message about a committed version could be sent: ``queued``, else ``enqueue_failed``."""
+        before, after = ("enqueue_failed", "queued") if ok else ("queued", "enqueue_failed")
+        try:
+            self.table.write(
+                Write(
+                    doc_key(doc),
+                    version_key(number),
+                    update="SET #status = :after",
+                    condition="#status = :before",
+                    values={":before": before, ":after": after},
+                    names={"#status": "status"},
+                )
+            )
+        except Refused:
+            pass  # it is so already, or verification has begun
+        return self.get(doc, number)
 
     def begin_verification(self, doc: str, number: int) -> Version:
         """``verifying``, one attempt more. A settled version stays as it is (its message is dropped)."""

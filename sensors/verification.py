@@ -7,11 +7,10 @@ from dagster import DefaultSensorStatus, SensorEvaluationContext, SkipReason, se
 from assets.platform import Platform
 from jobs.remediation import verify_version
 from resources.errors import Code, StoreError
-from resources.queues import Message
+from resources.queues import VERIFY_TYPE, Message
 from resources.store import Store
 from resources.versions import SETTLED
 
-MESSAGE_TYPE = "tags-verify"
 BATCH = 50
 
 
@@ -40,7 +39,7 @@ def verification(context: SensorEvaluationContext, platform: Platform) -> SkipRe
 def take_message(store: Store, body: str) -> str:
     """Write a version down as work; what is settled or gone is dropped. Raises ValueError for no message of ours."""
     found = json.loads(body)
-    if not isinstance(found, dict) or found.get("type") != MESSAGE_TYPE:
+    if not isinstance(found, dict) or found.get("type") != VERIFY_TYPE:
         raise ValueError("it is no verification message")
     doc, number = str(found["docId"]), int(found["version"])
     try:

@@ -95,6 +95,8 @@ def guarded(app: App, saving: Saving | None) -> App:
 def environment(state: Path | None) -> dict[str, str]:
     """ministack's settings; it reads them when it is imported."""
     settings = {"BIND_HOST": "127.0.0.1", "IOT_MTLS_ENABLED": "0", "SFTP_ENABLED": "0", "LOG_LEVEL": "WARNING"}
+    # The one pair it knows, plainly fake: signed addresses are checked against it.
+    settings |= {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
     if state is None:
         return settings | {"PERSIST_STATE": "0", "S3_PERSIST": "0"}
     objects = state / "s3"

@@ -8,11 +8,12 @@ import pytest
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus
 
 from assets.platform import Platform
+from resources.queues import verify_message
 from resources.errors import StoreError
 from resources.work import REMEDIATE, Source
 from sensors.dead_letters import dead_letters
 from sensors.settlement import recovery, settle
-from sensors.verification import MESSAGE_TYPE, take_message, verification
+from sensors.verification import take_message, verification
 from tests.resources.conftest import Clock, new_doc
 from tests.resources.test_versions import saved
 from tests.sensors.conftest import tick
@@ -110,7 +111,7 @@ def test_leases_that_ended_are_recovered(platform: Platform, instance: DagsterIn
 
 
 def message(doc: str, version: int) -> str:
-    return json.dumps({"type": MESSAGE_TYPE, "docId": doc, "version": version})
+    return json.dumps(verify_message(doc, version))
 
 
 def test_a_saved_version_becomes_work_once(platform: Platform, instance: DagsterInstance) -> None:
