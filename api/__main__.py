@@ -10,7 +10,7 @@ import sys
 import uvicorn
 
 from api import issuer
-from api.app import JsonLines, make_app
+from api.app import JsonLines, make_app, open_store
 from resources.settings import load_settings
 
 
@@ -26,13 +26,13 @@ def main() -> int:
         print(issuer.token(chosen.keys, chosen.user, settings.jwt_audience))
         return 0
     if chosen.command == "openapi":
-        print(json.dumps(make_app(settings).openapi(), indent=1, sort_keys=True))
+        print(json.dumps(make_app(settings, None).openapi(), indent=1, sort_keys=True))
         return 0
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.getLogger("botocore").setLevel(logging.WARNING)
-    app = make_app(settings)
+    app = make_app(settings, open_store(settings))
     uvicorn.run(app, host="127.0.0.1", port=settings.api_port, log_config=None, access_log=False)
     return 0
 

@@ -19,7 +19,7 @@ from api.limits import BodyLimit, Rate
 from api.models import ErrorOut, HealthOut
 from resources.clients import make_clients
 from resources.errors import StoreError
-from resources.settings import Settings, load_settings
+from resources.settings import Settings
 from resources.store import Store, make_store
 from resources.values import system_clock
 
@@ -29,9 +29,8 @@ a single-editor lease; saved versions, verified and published. Errors have one s
 log = logging.getLogger("api")
 
 
-def make_app(settings: Settings | None = None, store: Store | None = None, keys: KeySet | None = None) -> FastAPI:
-    """The API over a store; without one, over that of the settings. Where the store is missing it starts and says so."""
-    settings = settings or load_settings()
+def make_app(settings: Settings, store: Store | None, keys: KeySet | None = None) -> FastAPI:
+    """The API over a store. Without one it still starts, and says what is missing (`open_store` gives the settings')."""
     app = FastAPI(
         title="Accessible PDF",
         version="1",
@@ -40,9 +39,7 @@ def make_app(settings: Settings | None = None, store: Store | None = None, keys:
         docs_url=None,
         redoc_url=None,
     )
-    app.state.parts = Parts(
-        settings, Access(settings, keys), Rate(settings.api_calls_a_minute), store or opened(settings)
-    )
+    app.state.parts = Parts(settings, Access(settings, keys), Rate(settings.api_calls_a_minute), store)
     refusals: dict[int | str, dict[str, Any]] = {
         status: {"model": ErrorOut, "description": text}
         for status, text in (
@@ -92,7 +89,7 @@ def make_app(settings: Settings | None = None, store: Store | None = None, keys:
     return app
 
 
-def opened(settings: Settings) -> Store | None:
+def open_store(settings: Settings) -> Store | None:
     """The settings' store; None (and a line in the log) where the stack is not there."""
     try:
         return make_store(settings, make_clients(settings), system_clock)

@@ -11,12 +11,13 @@ from fastapi import Depends, Header, Path, Request
 from api.auth import Access
 from api.errors import ApiError
 from api.limits import Rate
+from api.models import ID
 from resources.documents import Document
 from resources.errors import Code, StoreError
 from resources.settings import Settings
 from resources.store import Store
 
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID = re.compile(ID)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def create(who: Calling, body: m.Create) -> m.DocumentOut:
 @router.get("", summary="List my documents")
 def mine(
     who: Calling,
-    after: Annotated[str, Query(max_length=36)] = "",
+    after: Annotated[str, Query(pattern=f"^({m.ID})?$")] = "",
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> m.Listed:
     """In the order of their ids, a page at a time."""

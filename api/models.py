@@ -11,6 +11,8 @@ from resources.documents import Document
 from resources.uploads import Signed
 from resources.versions import Version
 
+#: A document's id.
+ID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the bytes, hexadecimal")]
 Session = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{8,64}$", description="Random id of one editing session")]
 Title = Annotated[str, Field(min_length=1, max_length=500)]

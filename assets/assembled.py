@@ -19,6 +19,7 @@ from assets.values import AssembledDocument, ChunkManifest, OptimizedPdf
 from pdf.chunks import compose_pages
 from pdf.tagging.ops import ENGINE, Reset, op_json
 from pdf.tagging.replay import Replay, replay
+from resources.costs import seconds_of
 from resources.documents import Document
 from resources.errors import Code, StoreError
 
@@ -80,6 +81,8 @@ def assemble(at: Stage, optimized: OptimizedPdf, manifest: ChunkManifest) -> tup
             if version.stored is None:
                 store.objects.put_file(version_path, store.versions.key(at.document, version.number), once=True)
                 version = store.versions.commit(at.document, version.number)
+            assert version.committed_at is not None
+            store.costs.storage(at.document, f"v{version.number}", seconds_of(version.committed_at))
         finally:
             store.documents.release_lease(at.document, ENGINE, session)
     assert version.stored is not None

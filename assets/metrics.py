@@ -46,7 +46,11 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
     COST: (
         Column("id", pyarrow.string(), "The fact's id; once only"),
         Column("booked_at", pyarrow.float64(), "When, epoch seconds"),
-        Column("operation", pyarrow.string(), "What was done: inspect, optimize, chunk, assemble, verify, publish"),
+        Column(
+            "operation",
+            pyarrow.string(),
+            "What was done: inspect, optimize, chunk, analyze, assemble, verify, publish, storage",
+        ),
         Column("document", pyarrow.string(), "Document id"),
         Column("owner", pyarrow.string(), "Who pays"),
         Column("job_id", pyarrow.string(), "The job it belongs to"),
@@ -54,6 +58,9 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("seconds", pyarrow.float64(), "Wall-clock seconds"),
         Column("cpu_seconds", pyarrow.float64(), "CPU seconds of all its processes"),
         Column("usd", pyarrow.float64(), "Dollars; 0 where no hourly rate is set"),
+        Column("write_units", pyarrow.int64(), "DynamoDB write units that the log has accrued"),
+        Column("s3_puts", pyarrow.int64(), "Objects stored"),
+        Column("kms_requests", pyarrow.int64(), "Calls of the key"),
     ),
     CEILINGS: (
         Column("id", pyarrow.string(), "The fact's id; once only"),

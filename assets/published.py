@@ -51,6 +51,7 @@ def publish(at: Stage, number: int) -> tuple[PublishedVersion | None, list[str]]
     """Publish a version, or say why it waits. The work is settled either way."""
     store = at.store
     version = store.versions.get(at.document, number)
+    store.costs.verify(version, at.claim.owner)
     reasons = why_not(version, at.platform.settings.publish_policy)
     if reasons:
         settle_for_review(at, reasons)

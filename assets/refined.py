@@ -15,7 +15,7 @@ from assets.values import ChunkTask
 from pdf.layout.analyzer import Analyzer, Refined, SlowDown, engine
 from pdf.layout.model import PageAnalysis
 from resources.errors import Code, StoreError
-from resources.ledger import COST
+from resources.ledger import COST, cost
 
 _PAGES: TypeAdapter[list[PageAnalysis]] = TypeAdapter(list[PageAnalysis])
 _REFINED: TypeAdapter[Refined] = TypeAdapter(Refined)
@@ -49,16 +49,16 @@ def _page(at: Stage, task: ChunkTask, base: Path, layout: PageAnalysis, analyzer
         found = _stored(at, key, wanted)
         assert found is not None
     when, refined = found
-    facts = {
-        "operation": "analyze",
-        "document": task.document,
-        "owner": at.claim.owner,
-        "job_id": at.claim.job_id,
-        "pages": 1,
-        "usd": round(refined.usage.usd, 8),
-        "provider": analyzer.provider,
-        "units": refined.usage.units,
-    }
+    facts = cost(
+        "analyze",
+        task.document,
+        at.claim.owner,
+        job_id=at.claim.job_id,
+        pages=1,
+        usd=round(refined.usage.usd, 8),
+        provider=analyzer.provider,
+        units=refined.usage.units,
+    )
     fact = f"{task.document}:{task.base.sha256[:16]}:{engine(analyzer)}:{layout.number}"
     store.ledger.record(COST, fact, when, facts)
     return refined.page

@@ -19,7 +19,7 @@ from assets.platform import Platform
 from assets.retry import Problem, problem_of, retries_left, retry_or_fail
 from pdf.errors import Code as PdfCode
 from resources.errors import StoreError
-from resources.ledger import CEILINGS, COST
+from resources.ledger import CEILINGS, COST, cost
 from resources.store import Store
 from resources.work import FAILED, REMEDIATE, Claim
 
@@ -132,17 +132,19 @@ def publish_phase(context: Context, platform: Platform, phase: Phase, claim: Cla
         book=lambda fields: store.ledger.record(CEILINGS, fact, now, fields),
         warn=context.log.warning,
     )
-    cost = {
-        "operation": phase.name,
-        "document": claim.document,
-        "owner": claim.owner,
-        "job_id": claim.job_id,
-        "pages": record.page_count,
-        "seconds": round(record.seconds, 3),
-        "cpu_seconds": round(record.cpu_seconds, 3),
-        "usd": round(dollars, 8),
-    }
-    store.ledger.record(COST, fact, now, cost)
+    if phase.name == "verify":
+        return  # booked where its verdict is first read: it opens what nobody trusts, and holds no ledger
+    spent = cost(
+        phase.name,
+        claim.document,
+        claim.owner,
+        job_id=claim.job_id,
+        pages=record.page_count,
+        seconds=round(record.seconds, 3),
+        cpu_seconds=round(record.cpu_seconds, 3),
+        usd=round(dollars, 8),
+    )
+    store.ledger.record(COST, fact, now, spent)
 
 
 def settle_failure(store: Store, claim: Claim, stage_name: str, problem: Problem) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from resources.documents import Documents, doc_key
-from resources.ledger import COST, Ledger
-from resources.table import Item, Refused, Write
+from resources.ledger import COST, Ledger, cost
+from resources.table import Refused, Write
 from resources.values import new_token
 from resources.versions import SETTLED, Version, version_key
 
@@ -35,15 +35,7 @@ class Costs:
             if item is None:
                 return False
             units = int(item.get("writeUnits", 0))
-            fields: Item = {
-                "operation": "storage",
-                "document": doc,
-                "owner": item["ownerId"],
-                "s3_puts": puts,
-                "kms_requests": puts,
-                "write_units": units,
-                "usd": 0.0,
-            }
+            fields = cost("storage", doc, item["ownerId"], s3_puts=puts, kms_requests=puts, write_units=units)
             take = Write(
                 doc_key(doc),
                 "META",
@@ -66,15 +58,15 @@ class Costs:
         if version.status not in SETTLED or version.verification is None or version.verify_booked:
             return False
         doc, seconds = version.document, float(version.verification.get("seconds", 0.0))
-        fields: Item = {
-            "operation": "verify",
-            "document": doc,
-            "owner": owner,
-            "version": version.number,
-            "pages": int(version.verification.get("pages", 0)),
-            "seconds": round(seconds, 3),
-            "usd": round(seconds / 3600 * self.hourly_usd, 8),
-        }
+        fields = cost(
+            "verify",
+            doc,
+            owner,
+            version=version.number,
+            pages=int(version.verification.get("pages", 0)),
+            seconds=round(seconds, 3),
+            usd=round(seconds / 3600 * self.hourly_usd, 8),
+        )
         fact = f"verify:{doc}:v{version.number}:{version.verified_at}"
         claim = Write(
             doc_key(doc),

@@ -111,13 +111,17 @@ class Jobs:
             "quietAt": now + quiet_seconds,
             "expiresAtSeconds": int(now) + KEEP_DAYS * 86400,
         }
-        started = iso(now)
-        try:
-            self.table.write(Write(job_key(job_id), started, put=item, condition="attribute_not_exists(pk)"))
-        except Refused as refused:
-            assert refused.item is not None
-            return Job.read(refused.item)
-        return Job.read({**item, "sk": started})
+        while True:
+            started = iso(now)
+            try:
+                self.table.write(Write(job_key(job_id), started, put=item, condition="attribute_not_exists(pk)"))
+            except Refused as refused:
+                assert refused.item is not None
+                if refused.item["status"] == "QUEUED":
+                    return Job.read(refused.item)
+                now += 0.001  # a run of it has begun, or ended, in this very millisecond
+                continue
+            return Job.read({**item, "sk": started})
 
     def add_file(self, job: Job, doc: str, name: str) -> None:
         """A file belongs to a run of a job. Repeated, it counts once."""

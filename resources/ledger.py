@@ -16,6 +16,24 @@ COST, CEILINGS = "cost_ledger", "phase_ceilings"
 KEEP_DAYS = 400
 
 
+def cost(operation: str, document: str, owner: str, **more: Any) -> Item:
+    """The fields of a fact of `COST`; what an operation has nothing of is 0."""
+    return {
+        "operation": operation,
+        "document": document,
+        "owner": owner,
+        "job_id": "",
+        "pages": 0,
+        "seconds": 0.0,
+        "cpu_seconds": 0.0,
+        "usd": 0.0,
+        "write_units": 0,
+        "s3_puts": 0,
+        "kms_requests": 0,
+        **more,
+    }
+
+
 class Ledger:
     """Writes and reads facts."""
 
