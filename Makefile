@@ -20,6 +20,8 @@ help:
 	@echo "make test      linters, types, tests"
 	@echo "make samples   write the sample PDFs to .local/samples"
 	@echo "make pictures  take the pictures of the UI for the README, while make run keeps it up"
+	@echo "make api                       the editing API alone (make run serves it too)"
+	@echo "make token [NAME=user]         a token of the local, fake issuer"
 	@echo "make bench [PDFS=folder]       figures of the tag engine"
 	@echo "make query SQL=\"select ...\"   ask the metrics"
 
@@ -31,6 +33,12 @@ setup-test:
 
 run: setup
 	@exec $(PYTHON) -m orchestration.local run $(if $(PDFS),--pdfs "$(PDFS)") $(if $(PORT),--port $(PORT)) $(ARGS)
+
+api: setup
+	@exec $(PYTHON) -m orchestration.local api
+
+token: setup
+	@$(PYTHON) -m api token $(or $(NAME),local-editor) --keys .local/issuer
 
 stop:
 	@if [ -x $(PYTHON) ]; then $(PYTHON) -m orchestration.local stop; fi

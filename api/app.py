@@ -30,7 +30,7 @@ log = logging.getLogger("api")
 
 
 def make_app(settings: Settings, store: Store | None, keys: KeySet | None = None) -> FastAPI:
-    """The API over a store. Without one it still starts, and says what is missing (`open_store` gives the settings')."""
+    """The API over a store (`open_store` gives the settings'). Without one it starts, and says what is missing."""
     app = FastAPI(
         title="Accessible PDF",
         version="1",

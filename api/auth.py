@@ -54,8 +54,8 @@ class KeySet:
             with urllib.request.urlopen(self.address, timeout=5) as response:
                 found: dict[str, Any] = json.loads(response.read(1 << 20))
             return found
-        found = json.loads(Path(self.address).read_text())
-        return found
+        read: dict[str, Any] = json.loads(Path(self.address).read_text())
+        return read
 
 
 class Access:

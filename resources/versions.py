@@ -7,6 +7,7 @@ of is pinned when it is created: the base, where its ops begin (logStart) and en
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -199,7 +200,7 @@ class Versions:
     def sent(self, doc: str, number: int, ok: bool) -> Version:
         """Whether the message about a committed version could be sent: ``queued``, else ``enqueue_failed``."""
         before, after = ("enqueue_failed", "queued") if ok else ("queued", "enqueue_failed")
-        try:
+        with suppress(Refused):  # it is so already, or verification has begun
             self.table.write(
                 Write(
                     doc_key(doc),
@@ -210,8 +211,6 @@ class Versions:
                     names={"#status": "status"},
                 )
             )
-        except Refused:
-            pass  # it is so already, or verification has begun
         return self.get(doc, number)
 
     def begin_verification(self, doc: str, number: int) -> Version:

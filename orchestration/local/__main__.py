@@ -1,4 +1,4 @@
-"""``python -m orchestration.local run|stop|query|pictures``: see ``make help``."""
+"""``python -m orchestration.local run|api|stop|query|pictures``: see ``make help``."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     run.add_argument("--port", type=int, help="port of Dagster's UI on this machine (3000, or a free one)")
     run.add_argument("--exit", action="store_true", help="end when every document has settled; exit code 0 if well")
     run.add_argument("--seconds", type=float, default=900, help="give up when nothing has moved for this long (900)")
+    serve = commands.add_parser("api", help="serve the editing API alone")
     stop = commands.add_parser("stop", help="stop everything that a run started")
     query = commands.add_parser("query", help="ask the metrics, in SQL")
     query.add_argument("sql", help="for example: select * from cost_ledger limit 10")
     pictures = commands.add_parser("pictures", help="take the pictures of the UI for the README")
     pictures.add_argument("--out", type=Path, default=ROOT / "docs/pictures", help="folder (docs/pictures)")
-    for command in (run, stop, query, pictures):
+    for command in (run, serve, stop, query, pictures):
         command.add_argument("--state", type=Path, default=Places().base, help="folder of everything that is kept")
     return parser.parse_args(arguments)
 
@@ -44,6 +45,10 @@ def main(arguments: list[str]) -> int:
         from orchestration.local.query import run as ask
 
         return ask(options.sql, places)
+    if options.command == "api":
+        from orchestration.local.serve import serve
+
+        return serve(places)
     if options.command == "pictures":
         return take_pictures(places, options.out)
     from orchestration.local.run import Options, PortTaken, TookTooLong, run

@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from api.issuer import ISSUER
 from orchestration.local.places import ROOT, Places
 
 REGION = "us-east-1"
 # The embedded AWS takes any key. These are no secrets; they only must not be empty.
 LOCAL_KEY = "local"
+#: Who may use the API of a local run, unless PLATFORM_ALLOWLIST says otherwise.
+LOCAL_USER = "local-editor"
 
 
 def child_environment(places: Places, endpoint: str, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -32,7 +35,10 @@ def child_environment(places: Places, endpoint: str, inherited: Mapping[str, str
     environment.setdefault("FOLDER_WAIT_SECONDS", "3")
     # A process for each band of a long document pays off from about four cores for one.
     environment.setdefault("HOST_MAP_CONCURRENCY", str(max(1, (os.cpu_count() or 1) // 4)))
+    environment.setdefault("PLATFORM_ALLOWLIST", LOCAL_USER)
     return environment | {
+        "JWT_ISSUER": ISSUER,
+        "JWKS_URL": str(places.issuer / "jwks.json"),
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ACCESS_KEY_ID": LOCAL_KEY,
         "AWS_SECRET_ACCESS_KEY": LOCAL_KEY,

@@ -13,7 +13,7 @@ from orchestration.local.places import Places
 from orchestration.local.supervise import Record, Supervisor, stop_process
 
 # The store is last: everything else writes to it until it has ended.
-ORDER = ("daemon", "webserver", "code-server", "aws")
+ORDER = ("daemon", "webserver", "code-server", "api", "aws")
 GRACE_SECONDS = 10.0
 NOWHERE = "http://127.0.0.1:9"  # nothing listens there: reading Dagster's own records needs no AWS
 

@@ -25,6 +25,11 @@ class Places:
         return self.base / "dagster"
 
     @property
+    def issuer(self) -> Path:
+        """The keys of the local, fake issuer of tokens."""
+        return self.base / "issuer"
+
+    @property
     def compute_logs(self) -> Path:
         """Standard output of every step."""
         return self.base / "dagster" / "compute"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from api.issuer import prepare
 from orchestration.local import services, stack
 from orchestration.local.environment import adopt, child_environment
 from orchestration.local.halt import halt, stop_leftovers
@@ -19,6 +20,7 @@ from orchestration.local.screen import Screen
 from orchestration.local.supervise import Lock, Record, Supervisor, free_port, port_is_free
 from orchestration.local.uploads import Upload, Uploader, find
 from orchestration.local.views import DocumentView, Expectation, mistakes, read_expectations
+from resources.settings import load_settings
 
 DEFAULT_PORT = 3000
 REQUESTS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM)
@@ -52,7 +54,8 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise Interrupted
 
 
-def _listen(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+def listen(handler: Callable[[int, FrameType | None], None] | signal.Handlers = _interrupt) -> None:
+    """What the requests to end do from now on: raise `Interrupted`, unless told otherwise."""
     for number in REQUESTS:
         signal.signal(number, handler)
 
@@ -62,6 +65,12 @@ def choose_port(wanted: int | None) -> int:
     if wanted is not None and not port_is_free(wanted):
         raise PortTaken(f"port {wanted} is taken by another program: choose another one with PORT=")
     return wanted or (DEFAULT_PORT if port_is_free(DEFAULT_PORT) else free_port())
+
+
+def choose_api_port() -> int:
+    """The API's port: that of the settings where it is free, else any."""
+    wanted = load_settings().api_port
+    return wanted if port_is_free(wanted) else free_port()
 
 
 def start(supervisor: Supervisor, places: Places, say: Callable[[str], None], port: int | None) -> dict[str, str]:
@@ -75,6 +84,7 @@ def start(supervisor: Supervisor, places: Places, say: Callable[[str], None], po
     aws_port = stack.aws_port(places)
     environment = child_environment(places, f"http://127.0.0.1:{aws_port}")
     adopt(environment)
+    prepare(places.issuer)
     workspace = services.write_dagster_home(places, code_port)
     supervisor.start(stack.aws(environment, places, aws_port))
     supervisor.start(services.code_server(environment, code_port))
@@ -86,7 +96,11 @@ def start(supervisor: Supervisor, places: Places, say: Callable[[str], None], po
     told("definitions       loaded")
     supervisor.start(services.daemon(environment, workspace))
     supervisor.start(services.webserver(environment, workspace, ui_port))
-    supervisor.note(endpoint=environment["AWS_ENDPOINT_URL"], ui=f"http://127.0.0.1:{ui_port}")
+    at = choose_api_port()
+    supervisor.start(services.api(environment, at))
+    supervisor.note(
+        endpoint=environment["AWS_ENDPOINT_URL"], ui=f"http://127.0.0.1:{ui_port}", api=f"http://127.0.0.1:{at}"
+    )
     return environment
 
 
@@ -151,7 +165,7 @@ def run(options: Options, places: Places) -> int:
     record = Record(places.record)
     for name in stop_leftovers(record, places):
         screen.say(f"stopped {name}, left over from a run that was killed")
-    _listen(_interrupt)
+    listen()
     supervisor = Supervisor(record, places.logs)
     good = False
     try:
@@ -172,15 +186,16 @@ def run(options: Options, places: Places) -> int:
             screen.say(f"{fresh} documents in {took:.0f} s: {fresh / took * 60:.1f} a minute")
         supervisor.wait_ready("webserver")
         if not options.leave:
+            screen.say(f"The editing API: {supervisor.facts['api']}/api/v1/tag-docs   (make token: a token for it)")
             screen.say(f"Dagster's UI: {supervisor.facts['ui']}   (Ctrl-C, or make stop, ends everything)")
             while True:
                 supervisor.check()
                 time.sleep(1.0)
     except Interrupted:
-        _listen(signal.SIG_IGN)
+        listen(signal.SIG_IGN)
         screen.say("stopping …")
     finally:
-        _listen(signal.SIG_IGN)
+        listen(signal.SIG_IGN)
         for text in halt(supervisor, places):
             screen.say(text)
         record.remove()

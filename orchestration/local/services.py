@@ -75,6 +75,13 @@ def daemon(environment: Mapping[str, str], workspace: Path) -> Service:
     return Service("daemon", command, environment, lambda: True, ROOT)
 
 
+def api(environment: Mapping[str, str], port: int) -> Service:
+    """The editing API."""
+    command = [sys.executable, "-m", "api", "serve"]
+    url = f"http://127.0.0.1:{port}/health"
+    return Service("api", command, {**environment, "API_PORT": str(port)}, lambda: answers(url), ROOT, ready_seconds=60)
+
+
 def webserver(environment: Mapping[str, str], workspace: Path, port: int) -> Service:
     """Dagster's UI."""
     command = [

@@ -1,4 +1,4 @@
-"""Who gets in: only a token of the issuer, for this API, in its time, of an enabled user; and only to what is theirs."""
+"""Who gets in: only a token of the issuer, for this API, in its time, of an enabled user; and only to their own."""
 
 from __future__ import annotations
 

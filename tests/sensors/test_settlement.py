@@ -8,8 +8,8 @@ import pytest
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus
 
 from assets.platform import Platform
-from resources.queues import verify_message
 from resources.errors import StoreError
+from resources.queues import verify_message
 from resources.work import REMEDIATE, Source
 from sensors.dead_letters import dead_letters
 from sensors.settlement import recovery, settle
