@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import random
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from resources.errors import Code, StoreError
 from resources.values import ObjectRef
 
 READ_BYTES = 1 << 20
+#: How often a conditional put that met another one is made.
+CONFLICTS = 5
 _HASH = "sha256"
 
 
@@ -58,7 +62,7 @@ class Objects:
         if once:
             arguments["IfNoneMatch"] = "*"
         try:
-            version = self.client.put_object(**arguments)["VersionId"]
+            version = self._undisturbed(arguments)["VersionId"]
         except ClientError as error:
             if error.response["ResponseMetadata"].get("HTTPStatusCode") != 412:
                 raise
@@ -67,6 +71,22 @@ class Objects:
                 return found
             raise StoreError(Code.OBJECT_EXISTS, f"{key} is there already, with other bytes.") from error
         return ObjectRef(key, version, digest, size)
+
+    def _undisturbed(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Put an object; once more where S3 says 409: another write of the key went on, and which is first is open."""
+        body = arguments["Body"]
+        turn = 0
+        while True:
+            try:
+                made: dict[str, Any] = self.client.put_object(**arguments)
+                return made
+            except ClientError as error:
+                turn += 1
+                if turn == CONFLICTS or error.response["ResponseMetadata"].get("HTTPStatusCode") != 409:
+                    raise
+            time.sleep(random.uniform(0.5, 1) * 0.05 * 2**turn)
+            if hasattr(body, "seek"):
+                body.seek(0)
 
     def head(self, key: str, version_id: str | None = None) -> ObjectRef | None:
         """What stands at a key (at a version of it); None for nothing. `sha256` is empty where S3 has none."""

@@ -45,7 +45,8 @@ class Write:
 
 def _dump(value: Any) -> Any:
     if isinstance(value, float):
-        return Decimal(repr(value))
+        # One number has one form: what is repeated must be the same to the last sign.
+        return Decimal(int(value)) if value.is_integer() else Decimal(repr(value))
     if isinstance(value, Mapping):
         return {key: _dump(part) for key, part in value.items() if part is not None}
     if isinstance(value, list | tuple):
