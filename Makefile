@@ -11,7 +11,7 @@ PDFS ?=
 PORT ?=
 ARGS ?=
 
-.PHONY: help setup setup-test run stop clean test lint samples query pictures
+.PHONY: help setup setup-test run api token stop clean test lint samples query pictures bench bench-api mutations
 
 help:
 	@echo "make run [PDFS=folder] [ARGS=--exit] [PORT=3000]   take PDFs from an upload to published, accessible files"
@@ -23,6 +23,8 @@ help:
 	@echo "make api                       the editing API alone (make run serves it too)"
 	@echo "make token [NAME=user]         a token of the local, fake issuer"
 	@echo "make bench [PDFS=folder]       figures of the tag engine"
+	@echo "make bench-api                 figures of the API over the embedded AWS"
+	@echo "make mutations                 which test notices when a condition of the store is gone (half an hour)"
 	@echo "make query SQL=\"select ...\"   ask the metrics"
 
 setup:
@@ -65,3 +67,9 @@ query: setup
 
 bench: setup
 	@$(PYTHON) -m tests.bench $(if $(PDFS),--pdfs "$(PDFS)") $(ARGS)
+
+bench-api: setup-test
+	@$(PYTHON) -m tests.bench_api $(ARGS)
+
+mutations: setup-test
+	@$(PYTHON) -m tests.mutation $(ARGS)

@@ -77,7 +77,7 @@ def proxy(upstream: str) -> Iterator[Proxy]:
             self.end_headers()
             self.wfile.write(data)
 
-        do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = serve  # noqa: N815 the names are the library's
+        do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = serve
 
         def log_message(self, format: str, *args: object) -> None:
             """Quiet."""

@@ -138,7 +138,7 @@ def publish(near: Store, far: Store) -> Any:
     assert version.stored is not None
     copied = near.objects.copy(version.stored, near.versions.published_key(doc, 1))
     far.versions.publish(version, copied, "policy", "url", [])
-    audits = [i for i in near.documents.table.query(f"DOC#{doc}", "AUDIT#")]
+    audits = list(near.documents.table.query(f"DOC#{doc}", "AUDIT#"))
     return near.documents.get(doc).active_version, len(audits)
 
 
