@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from resources.errors import Code, StoreError
 from resources.ledger import COST, day_of
 from resources.store import Store
 from resources.table import Table
+from resources.values import iso
 from resources.work import REMEDIATE, Source
 from tests.api.conftest import SESSION, Client, opened, record, saved
 from tests.resources.conftest import Clock, other, race
@@ -152,3 +154,15 @@ def test_a_deletion_that_dies_anywhere_is_finished_by_the_same_call(
 
 def _meta(store: Store, doc: str) -> bool:
     return store.documents.table.get(f"DOC#{doc}", "META") is not None
+
+
+def test_a_version_is_booked_once_though_it_is_verified_again(ann: Client, pdf: bytes, store: Store) -> None:
+    doc = opened(ann, pdf)
+    saved(ann, doc, pdf)
+    verdict(store, doc, 1)
+    stale = store.versions.get(doc, 1)
+    assert store.costs.verify(stale, "ann")
+    again = replace(stale, verified_at=iso(store.clock() + 90_000))  # another day's fact has another place
+    assert not store.costs.verify(again, "ann")
+    assert len(booked(store, "verify")) == 1
+    assert list(store.ledger.rows(COST, day_of(store.clock() + 90_000))) == []

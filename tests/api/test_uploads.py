@@ -12,7 +12,7 @@ from resources.store import Store
 from resources.uploads import MULTIPART_BYTES, PART_BYTES, Uploads
 from resources.work import REMEDIATE
 from tests.api.conftest import SESSION, Client, bytes_of, opened, send
-from tests.resources.conftest import Clock
+from tests.resources.conftest import Clock, race
 
 
 def authorized(client: Client, data: bytes, status: int = 201, **more: Any) -> Any:
@@ -164,3 +164,14 @@ def test_deleted_documents_take_nothing(ann: Client, pdf: bytes, store: Store) -
     body = {"upToSeq": 0, "sessionId": SESSION, **bytes_of(pdf)}
     assert ann.code("POST", f"/{doc}/versions", 409, json=body) == "NOT_READY"
     assert authorized(ann, pdf, 409, docId=doc)["error"]["code"] == "NOT_READY"
+
+
+def test_many_who_confirm_make_one_work(ann: Client, pdf: bytes, store: Store) -> None:
+    made = authorized(ann, pdf)
+    send(made["uploads"][0], pdf)
+    path = f"/{made['docId']}/uploads/{made['uploadId']}/confirm"
+    answers, bad = race([lambda: ann.call("POST", path, json={}) for _ in range(8)])
+    assert not bad and all(a["generation"] == 1 for a in answers)
+    (row,) = store.work.due(10)
+    job = store.jobs.get(row.job_id, row.job_started)
+    assert job is not None and job.total == 1

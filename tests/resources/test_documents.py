@@ -102,3 +102,11 @@ def test_only_its_holder_releases_a_lease(store: Store) -> None:
         store.documents.acquire_lease(doc, "b", "two")
     store.documents.release_lease(doc, "a", "one")
     store.documents.acquire_lease(doc, "b", "two")
+
+
+def test_what_is_not_there_is_not_deleted(store: Store) -> None:
+    doc = new_doc()
+    for call in (store.documents.begin_delete, store.documents.get):
+        with pytest.raises(StoreError) as error:
+            call(doc)
+        assert code(error) == Code.NOT_FOUND

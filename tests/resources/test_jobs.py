@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
+from resources.errors import Code, StoreError
 from resources.jobs import Job
 from resources.store import Store
 from tests.resources.conftest import Clock, new_doc, other, race
@@ -82,3 +87,36 @@ def test_unsupported_files_are_recorded_once(store: Store) -> None:
     for _ in range(2):
         store.jobs.add_unsupported(job, "a.docx")
     assert latest(store).unsupported == ("a.docx",)
+
+
+def test_a_run_that_began_meanwhile_takes_no_more_files(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = store.jobs.open("job", 0)
+    store.jobs.add_file(seen, new_doc(), "a.pdf")
+    store.jobs.advance("job", seen.started, "IN_PROGRESS")
+    monkeypatch.setattr(store.jobs, "latest", lambda _: seen)  # what was seen a moment before
+    other_run = store.jobs.open("job", 0)
+    assert (other_run.started != seen.started, other_run.total, other_run.status) == (True, 0, "QUEUED")
+    first = store.jobs.get("job", seen.started)
+    assert first is not None and (first.total, first.status) == (1, "IN_PROGRESS")
+
+
+def test_an_end_is_not_ended_again(store: Store) -> None:
+    job = store.jobs.open("job", 0)
+    docs = [new_doc(), new_doc()]
+    for doc in docs:
+        store.jobs.add_file(job, doc, f"{doc}.pdf")
+    store.jobs.settle_file("job", job.started, docs[0], ok=True)
+    half = store.jobs.settle_file("job", job.started, docs[1], ok=False)
+    assert half is not None and half.status == "COMPLETE"
+    store.jobs._finish(replace(half, failed=2, succeeded=0))  # one who counted otherwise comes late
+    now = store.jobs.get("job", job.started)
+    assert now is not None and (now.status, now.error) == ("COMPLETE", None)
+
+
+def test_files_of_a_job_that_is_not_there_are_not_counted(store: Store) -> None:
+    job = store.jobs.open("job", 0)
+    gone = replace(job, id="gone")
+    with pytest.raises(StoreError) as refused:
+        store.jobs.add_file(gone, new_doc(), "a.pdf")
+    assert refused.value.code == Code.NOT_FOUND
+    assert (store.jobs.get("gone", job.started), store.jobs.files("gone", job.started)) == (None, [])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
+from resources.documents import doc_key
 from resources.errors import Code, StoreError
 from resources.log import MAX_OPS
 from resources.store import Store
+from resources.table import Write
 from tests.resources.conftest import Clock, other, race, ready, record
 
 
@@ -110,3 +114,26 @@ def test_a_gap_and_a_changed_payload_are_seen(store: Store) -> None:
     assert refused(lambda: list(store.log.read(doc, 1, 3))) == Code.OBJECT_CHANGED
     table.client.delete_item(TableName=table.name, Key=key)
     assert refused(lambda: list(store.log.read(doc, 1, 3))) == Code.NOT_FOUND
+
+
+def test_an_op_that_stands_is_never_written_over(store: Store) -> None:
+    doc, base = ready(store)
+    store.documents.acquire_lease(doc, "u", "s")
+    store.log.append(doc, 0, [record(1, base)], "s")
+    table = store.documents.table  # as if META had been put back to an earlier state
+    table.write(Write(doc_key(doc), "META", update="SET headSeq = :n", values={":n": 0}))
+    assert refused(lambda: store.log.append(doc, 0, [record(1, base, "other")], "s")) == Code.SEQ_CONFLICT
+    (stands,) = store.log.read(doc, 1, 1)
+    assert stands == record(1, base)
+
+
+def test_a_long_log_is_read_in_bounded_memory(store: Store) -> None:
+    doc, base = ready(store)
+    text = "x" * 2000
+    store.log.append_all(doc, 0, [record(n, base, text) for n in range(1, 2001)], "s", "u")
+    tracemalloc.start()
+    count = sum(1 for _ in store.log.read(doc, 1, 2000))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert count == 2000
+    assert peak < 12 << 20, "a page of the log, not the log: DynamoDB answers with 1 MB at a time"

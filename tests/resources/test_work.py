@@ -13,6 +13,8 @@ from resources.store import Store
 from resources.work import CANCELLED, DONE, FAILED, QUEUED, REMEDIATE, RUNNING, Claim, Source, later
 from tests.resources.conftest import Clock, new_doc, other, race
 
+JOB = ("job", "2027-01-15T08:00:00Z")
+
 
 def offer(store: Store, doc: str, version: str = "v1", sequencer: str = "01", owner: str = "owner") -> str:
     source = Source(f"incoming/{doc}.pdf", version, 10, sequencer)
@@ -303,3 +305,28 @@ def test_a_store_that_does_not_answer_once_does_not_end_the_renewal(
             assert time.monotonic() < until
             time.sleep(0.01)
     store.work.check(claim)
+
+
+def test_what_has_moved_on_learns_nothing_of_its_old_event(store: Store) -> None:
+    doc = new_doc()
+    store.work.offer(doc, "owner", Source("incoming/a.pdf", "v1", 1, ""), *JOB, due_at=0)
+    seen = store.work.get(doc)
+    assert seen is not None
+    store.work.offer(doc, "owner", Source("incoming/a.pdf", "v2", 1, "05"), *JOB, due_at=0)
+    store.work.learn_sequencer(seen, "99")
+    now = store.work.get(doc)
+    assert now is not None and now.source is not None
+    assert (now.source.version_id, now.source.sequencer) == ("v2", "05")
+
+
+def test_one_of_many_tries_again(store: Store) -> None:
+    doc = new_doc()
+    store.work.offer(doc, "owner", Source("incoming/a.pdf", "v1", 1, "01"), *JOB, due_at=0)
+    claim = store.work.claim(doc, REMEDIATE, "run")
+    store.work.fail(claim, "CODE", "why", retryable=False)
+    good, bad = race([lambda s=other(store): s.work.again(doc, "owner", *JOB) for _ in range(16)])
+    assert not bad and {row.generation for row in good} == {2}
+    for stranger in ("somebody", "Owner"):
+        with pytest.raises(StoreError) as refused:
+            store.work.again(doc, stranger, *JOB)
+        assert refused.value.code == Code.NOT_FOUND
