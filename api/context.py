@@ -36,6 +36,7 @@ class Caller:
 
     user: str
     store: Store
+    settings: Settings
 
 
 def parts(request: Request) -> Parts:
@@ -53,7 +54,7 @@ def caller(request: Request, authorization: Annotated[str | None, Header()] = No
         raise ApiError(429, "TOO_MANY_CALLS", "Too many calls in a minute: wait a little.")
     if found.store is None:
         raise ApiError(503, "NOT_CONFIGURED", "The store is not configured.")
-    return Caller(user, found.store)
+    return Caller(user, found.store, found.settings)
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Own:
 
     user: str
     store: Store
+    settings: Settings
     document: Document
 
     @property
@@ -88,7 +90,7 @@ def owned(who: Caller, doc: str) -> Own:
         raise
     if found.owner != who.user:
         raise missing
-    return Own(who.user, who.store, found)
+    return Own(who.user, who.store, who.settings, found)
 
 
 def own(who: Annotated[Caller, Depends(caller)], doc_id: Annotated[str, Path(alias="docId", max_length=200)]) -> Own:

@@ -22,7 +22,7 @@ MAX_READ, MAX_READ_BYTES = 1000, 4 << 20
 
 def shown(found: Own | Calling, document: Document) -> m.DocumentOut:
     """A document with its public address."""
-    base = found.store.settings.public_base_url.rstrip("/")
+    base = found.settings.public_base_url.rstrip("/")
     return m.DocumentOut.of(document, f"{base}/{document.published_key}" if document.published_key else None)
 
 

@@ -20,8 +20,8 @@ def authorize(who: Calling, body: m.Authorize) -> m.AuthorizedOut:
     store = who.store
     if not body.file_name.lower().endswith(".pdf") or body.content_type != "application/pdf":
         raise StoreError(Code.UPLOAD_INVALID, "Only PDF is taken: a name that ends with .pdf, and application/pdf.")
-    if body.size > store.settings.max_source_mb << 20:
-        raise StoreError(Code.UPLOAD_INVALID, f"The most is {store.settings.max_source_mb} MB.")
+    if body.size > who.settings.max_source_mb << 20:
+        raise StoreError(Code.UPLOAD_INVALID, f"The most is {who.settings.max_source_mb} MB.")
     if body.doc_id is None:
         doc = store.documents.create(who.user, body.title).id
     else:

@@ -84,7 +84,7 @@ def publish(of: Owning, version: Number, body: m.Reason) -> m.DocumentOut:
     if found.published is None or of.document.active_version != version:
         assert found.stored is not None
         candidate = of.store.objects.copy(found.stored, of.store.versions.published_key(of.id, found.revision))
-        url = f"{of.store.settings.public_base_url.rstrip('/')}/{candidate.key}"
+        url = f"{of.settings.public_base_url.rstrip('/')}/{candidate.key}"
         try:
             of.store.versions.publish(found, candidate, f"{of.user}: {body.why}", url, [])
         except StoreError:
@@ -104,5 +104,5 @@ def check_verdict(found: Version) -> None:
 @router.post("/{docId}/versions/{version}/rollback", summary="Go back to a version")
 def back(of: Owning, version: Number, body: m.Reason) -> m.DocumentOut:
     """One that was published before; its object is checked first."""
-    base = of.store.settings.public_base_url
+    base = of.settings.public_base_url
     return shown(of, rollback(of.store.versions, of.id, version, of.user, body.why, base))

@@ -136,3 +136,22 @@ def test_a_base_of_other_bytes_is_not_committed(ann: Client, pdf: bytes) -> None
     assert ann.call("GET", f"/{doc}")["status"] == "awaiting_base"
     ann.call("POST", f"/{doc}/base/commit", json=bytes_of(pdf))
     assert ann.call("GET", f"/{doc}")["baseSha256"] == hashlib.sha256(pdf).hexdigest()
+
+
+def test_a_person_publishes_what_has_passed_and_waits(ann: Client, pdf: bytes, store: Store) -> None:
+    doc = opened(ann, pdf)
+    saved(ann, doc, pdf)
+    version = store.versions.begin_verification(doc, 1)
+    report = store.objects.put_bytes(b"{}", f"docs/{doc}/reports/1/verify.json")
+    facts = {"verdict": "passed", "sha256": version.sha256, "shortcomings": ["not PDF/UA-1"], "seconds": 1, "pages": 1}
+    store.versions.settle(doc, 1, version.sha256, facts, report)
+    for _ in range(2):
+        shown = ann.call("POST", f"/{doc}/versions/1/publish", json={"why": "The client knows."})
+        assert (shown["outcome"], shown["activeVersion"]) == ("published", 1)
+    assert shown["publishedUrl"] == f"https://files.example/published/{doc}/versions/r1/document.pdf"
+    assert store.objects.read(f"published/{doc}/versions/r1/document.pdf") == pdf
+    (audit,) = store.documents.table.query(f"DOC#{doc}", "AUDIT#")
+    assert (audit["action"], audit["why"]) == ("publish", "ann: The client knows.")
+    saved(ann, doc, pdf + b"%")
+    assert ann.code("POST", f"/{doc}/versions/2/publish", 409, json={"why": "because"}) == "NOT_VERIFIED"
+    assert ann.call("POST", f"/{doc}/versions/1/rollback", json={"why": "because"})["activeVersion"] == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
@@ -57,3 +58,26 @@ def test_a_caller_who_is_not_enabled_gets_403(platform: Running) -> None:
     at = f"{platform.supervisor.facts['api']}/api/v1/tag-docs"
     refused = requests.get(at, headers={"Authorization": f"Bearer {token(platform, 'stranger')}"}, timeout=20)
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "NOT_ENABLED")
+
+
+def test_a_source_uploaded_through_the_api_is_published(platform: Running, samples: Path) -> None:
+    platform.supervisor.wait_ready("api")
+    data = (samples / "letter.pdf").read_bytes()
+    at = f"{platform.supervisor.facts['api']}/api/v1/tag-docs"
+    headers = {"Authorization": f"Bearer {token(platform, LOCAL_USER)}"}
+    facts: dict[str, str | int] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+    body: dict[str, str | int] = {
+        "fileName": "letter.pdf",
+        "contentType": "application/pdf",
+        "title": "A letter",
+        **facts,
+    }
+    made = requests.post(f"{at}/uploads", json=body, headers=headers, timeout=20).json()
+    (signed,) = made["uploads"]
+    requests.put(signed["url"], headers=signed["headers"], data=data, timeout=20).raise_for_status()
+    doc = made["docId"]
+    confirmed = requests.post(f"{at}/{doc}/uploads/{made['uploadId']}/confirm", json={}, headers=headers, timeout=20)
+    assert confirmed.json()["state"] == "queued"
+    wait_for(lambda: requests.get(f"{at}/{doc}/work", headers=headers, timeout=20).json()["state"] == "done", 120)
+    shown = requests.get(f"{at}/{doc}", headers=headers, timeout=20).json()
+    assert (shown["outcome"], shown["activeVersion"], shown["code"]) == ("published", 1, None)
