@@ -15,6 +15,7 @@ from pdf.layout.analyzer import Analyzer
 from pdf.layout.analyzer import load as load_analyzer
 from pdf.sandbox import Limits, Sandbox
 from pdf.tools.verapdf import Vera, find_command
+from pdf.workdir import prefix, sweep
 from resources.clients import make_clients
 from resources.objects import Objects
 from resources.settings import Settings, load_settings
@@ -75,6 +76,7 @@ class Platform(ConfigurableResource):  # type: ignore[type-arg]
                 cpu_seconds=int(self.settings.sandbox_seconds) + 1,
                 memory_mb=self.settings.sandbox_memory_mb,
             )
+            self.sweep()
             folder = self.settings.sandbox_folder
             self._sandbox = Sandbox(limits, Path(folder) if folder else None)
         return self._sandbox
@@ -86,16 +88,21 @@ class Platform(ConfigurableResource):  # type: ignore[type-arg]
             self._vera = Vera(command=find_command())
         return self._vera
 
+    def sweep(self) -> int:
+        """Remove the work directories of processes that were killed on this machine; returns how many."""
+        folder = self.settings.sandbox_folder
+        return sweep(Path(folder) if folder else None)
+
     @contextmanager
     def folder(self) -> Iterator[Path]:
         """A work directory for one step, removed after it."""
-        with tempfile.TemporaryDirectory(prefix="stage-", dir=self.settings.sandbox_folder) as path:
+        with tempfile.TemporaryDirectory(prefix=prefix("stage"), dir=self.settings.sandbox_folder) as path:
             yield Path(path)
 
     def file(self, ref: ObjectRef) -> Path:
         """The pinned bytes as a local file, fetched once a process: the chunks of a document share their base."""
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="bases-", dir=self.settings.sandbox_folder)
+            self._folder = tempfile.TemporaryDirectory(prefix=prefix("bases"), dir=self.settings.sandbox_folder)
         if ref.sha256 not in self._bases:
             for path in self._bases.values():  # one at a time: a run works on one document
                 path.unlink(missing_ok=True)

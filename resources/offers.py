@@ -11,7 +11,6 @@ from resources.rows import (
     FAILED,
     QUEUED,
     REMEDIATE,
-    RETRY_WAITS,
     RUNNING,
     Row,
     Rows,
@@ -238,7 +237,7 @@ class Offers(Rows):
     def never_began(self, row: Row, reason: str) -> Row | None:
         """The run that was asked for with this row's run key ended before it claimed: count the attempt."""
         now = self.clock()
-        wait = RETRY_WAITS[min(row.attempts + 1, len(RETRY_WAITS)) - 1]
+        wait = self.wait_after(row.attempts + 1)
         try:
             item = self._change(
                 row.document,

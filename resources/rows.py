@@ -18,8 +18,8 @@ from resources.values import Clock, new_token
 REMEDIATE = "remediate"
 QUEUED, RUNNING, DONE, FAILED, CANCELLED = "queued", "running", "done", "failed", "cancelled"
 SETTLED = (DONE, FAILED, CANCELLED)
-#: Waits before the attempts after a failure that a retry can help, seconds; then the last one.
-RETRY_WAITS = (10.0, 25.0, 62.5, 156.25, 390.6)
+#: Each wait after a failure that a retry can help is so much longer than the one before, up to the fifth.
+RETRY_FACTOR, RETRY_STEPS = 2.5, 5
 
 
 def work_key(doc: str) -> str:
@@ -142,6 +142,7 @@ class Rows:
         max_attempts: int = 5,
         hold_seconds: float = 120,
         renew_seconds: float = 60,
+        retry_seconds: float = 10,
     ) -> None:
         self.table = table
         self.clock = clock
@@ -149,6 +150,11 @@ class Rows:
         self.max_attempts = max_attempts
         self.hold_seconds = hold_seconds
         self.renew_seconds = renew_seconds
+        self.retry_seconds = retry_seconds
+
+    def wait_after(self, attempt: int) -> float:
+        """Seconds until the next attempt after this one (from 1) failed: 10, 25, 62.5, 156.25, 390.6, 390.6, …"""
+        return float(self.retry_seconds * RETRY_FACTOR ** (min(attempt, RETRY_STEPS) - 1))
 
     def get(self, doc: str, kind: str = REMEDIATE) -> Row | None:
         """A row as it stands; None where there is none."""

@@ -51,6 +51,7 @@ class Settings(BaseSettings):
 
     # Work.
     max_attempts: Positive = Field(5, description="Attempts of a unit of work before it fails for good")
+    retry_seconds: Seconds = Field(10, description="Wait after a first failed attempt; each later one is 2.5 times it")
     claim_lease_seconds: Positive = Field(600, description="A claim that was not renewed for this long is over")
     claim_renew_seconds: Positive = Field(60, description="How often a worker renews its claim")
     due_hold_seconds: Positive = Field(120, description="Work that was asked to run and did not begin is due again")

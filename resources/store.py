@@ -60,6 +60,7 @@ def make_store(settings: Settings, clients: Clients, clock: Clock) -> Store:
         max_attempts=settings.max_attempts,
         hold_seconds=settings.due_hold_seconds,
         renew_seconds=settings.claim_renew_seconds,
+        retry_seconds=settings.retry_seconds,
     )
 
     versions = Versions(documents, objects)

@@ -158,7 +158,7 @@ class Uploads:
                 BucketKeyEnabled=True,
             )
             item |= {"multipartId": made["UploadId"], "parts": list(part_sha256)}
-        self.table.write(Write(doc_key(doc), f"UPLOAD#{ident}", put=item, condition="attribute_not_exists(pk)"))
+        self.table.write(Write(doc_key(doc), f"UPLOAD#{ident}", put=item))
         return Upload.read(item)
 
     def addresses(self, upload: Upload) -> list[Signed]:

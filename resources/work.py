@@ -23,7 +23,6 @@ from resources.rows import (
     FAILED,
     QUEUED,
     REMEDIATE,
-    RETRY_WAITS,
     RUNNING,
     SETTLED,
     Claim,
@@ -236,7 +235,7 @@ class Work(Offers):
         now = self.clock()
         values: dict[str, Any] = {":code": code, ":reason": reason[:2000], ":at": now}
         if retryable and claim.attempt < self.max_attempts:
-            wait = RETRY_WAITS[min(claim.attempt, len(RETRY_WAITS)) - 1]
+            wait = self.wait_after(claim.attempt)
             values |= {":queued": QUEUED, ":due": now + wait}
             update = (
                 "SET #state = :queued, dueQueue = :queued, dueAt = :due, code = :code, reason = :reason, "

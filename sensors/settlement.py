@@ -123,7 +123,8 @@ settle_succeeded = _make(
     description="Queues work again whose worker has lost its lease: it died, or was cut off from the store.",
 )
 def recovery(context: SensorEvaluationContext, platform: Platform) -> SkipReason:
-    """Leases end whether or not anybody noticed what happened to the run."""
+    """Leases end whether or not anybody noticed what happened to the run; so do the work directories of the dead."""
+    platform.sweep()
     found = platform.store.work.recover()
     for row in found:
         context.log.warning("%s: the lease has ended, it is queued again", row.document)

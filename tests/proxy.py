@@ -22,6 +22,8 @@ class Proxy:
     lose: list[Which] = field(default_factory=list)
     refuse: list[tuple[Which, int, bytes]] = field(default_factory=list)
     lost: int = 0
+    #: while set, nobody gets through
+    cut: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def loses(self, method: str, path: str, target: str) -> bool:
@@ -53,6 +55,10 @@ def proxy(upstream: str) -> Iterator[Proxy]:
 
         def serve(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            if found.cut.is_set():
+                self.close_connection = True
+                self.connection.close()
+                return
             asked = (self.command, self.path, self.headers.get("X-Amz-Target", ""))
             refusal = found.refuses(*asked)
             if refusal is not None:

@@ -73,8 +73,17 @@ def choose_api_port() -> int:
     return wanted if port_is_free(wanted) else free_port()
 
 
-def start(supervisor: Supervisor, places: Places, say: Callable[[str], None], port: int | None) -> dict[str, str]:
-    """Start and provision the embedded AWS, then Dagster; returns the environment that everything runs in."""
+def start(
+    supervisor: Supervisor,
+    places: Places,
+    say: Callable[[str], None],
+    port: int | None,
+    between: Callable[[str], str] = lambda endpoint: endpoint,
+) -> dict[str, str]:
+    """Start and provision the embedded AWS, then Dagster; returns the environment that everything runs in.
+
+    `between` puts something between the embedded AWS and its clients: it gets the one's address, and gives theirs.
+    """
     began = time.monotonic()
 
     def told(text: str) -> None:
@@ -82,7 +91,7 @@ def start(supervisor: Supervisor, places: Places, say: Callable[[str], None], po
 
     ui_port, code_port = choose_port(port), free_port()
     aws_port = stack.aws_port(places)
-    environment = child_environment(places, f"http://127.0.0.1:{aws_port}")
+    environment = child_environment(places, between(f"http://127.0.0.1:{aws_port}"))
     adopt(environment)
     prepare(places.issuer)
     workspace = services.write_dagster_home(places, code_port)

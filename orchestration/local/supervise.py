@@ -183,6 +183,12 @@ class Supervisor:
             if child.poll() is not None:
                 raise self._failed(service, f"ended unexpectedly with exit code {child.returncode}")
 
+    def restart(self, name: str) -> None:
+        """Start a service again that has ended, or was killed."""
+        service, child, _ = self._children[name]
+        child.wait()
+        self.start(service)
+
     def process(self, name: str) -> ProcessRef:
         """The process of a started service."""
         return self._children[name][2]

@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from pdf.errors import Code, PdfError
+from pdf.workdir import prefix
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -98,7 +99,7 @@ class Sandbox:
     def run(self, name: str, arguments: dict[str, Any], limits: Limits | None = None) -> Outcome[bytes]:
         """`call` for a caller that does not import the function: ``module:name``, arguments and result as JSON."""
         limits = limits or self.limits
-        folder = Path(tempfile.mkdtemp(prefix="pdf-", dir=self.work))
+        folder = Path(tempfile.mkdtemp(prefix=prefix("pdf"), dir=self.work))
         try:
             (folder / "call.json").write_text(json.dumps({"function": name, "arguments": arguments}))
             (folder / "tmp").mkdir()

@@ -175,3 +175,11 @@ def test_many_who_confirm_make_one_work(ann: Client, pdf: bytes, store: Store) -
     (row,) = store.work.due(10)
     job = store.jobs.get(row.job_id, row.job_started)
     assert job is not None and job.total == 1
+
+
+def test_a_deleted_upload_is_not_made_again_by_its_confirmation(ann: Client, pdf: bytes, store: Store) -> None:
+    made = authorized(ann, pdf)
+    upload = store.uploads.find(made["docId"], made["uploadId"])
+    ann.call("DELETE", f"/{made['docId']}", 204)
+    store.uploads.confirm(upload)
+    assert list(store.documents.table.query(f"DOC#{made['docId']}")) == []

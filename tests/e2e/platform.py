@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,14 +68,14 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Running]:
+def running(folder: Path, between: Callable[[str], str] = lambda endpoint: endpoint) -> Iterator[Running]:
     """Start everything in ``folder`` on free ports; stop it, by process number, at the end."""
     before = dict(os.environ)
     places = Places(folder)
     places.make()
     supervisor = Supervisor(Record(places.record), places.logs)
     try:
-        start(supervisor, places, lambda text: None, port=None)
+        start(supervisor, places, lambda text: None, port=None, between=between)
         yield Running(Look.connect(places), supervisor, places)
     finally:
         list(halt(supervisor, places))

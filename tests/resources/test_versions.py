@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from resources.documents import doc_key
 from resources.errors import Code, StoreError
 from resources.store import Store
 from resources.table import Write
@@ -163,3 +164,42 @@ def test_a_version_replays_the_log_of_its_own_base(store: Store) -> None:
     second = store.versions.create(doc, 2, "1" * 64, 3, "s")
     assert (second.number, second.log_start, second.base) == (2, 1, ref)
     assert store.versions.get(doc, 1).base == version.base
+
+
+def test_nothing_is_saved_of_a_document_that_is_being_deleted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    doc, _ = ready(store)
+    store.documents.acquire_lease(doc, "u", "s")
+    seen = store.documents.get(doc)
+    store.documents.begin_delete(doc)
+    monkeypatch.setattr(store.documents, "get", lambda _: seen)  # what was seen a moment before
+    with pytest.raises(StoreError) as refused:
+        store.versions.create(doc, 0, "a" * 64, 1, "s")
+    assert refused.value.code == Code.VERSION_CONFLICT
+    assert store.versions.list(doc) == []
+
+
+def test_a_version_that_stands_is_never_written_over(store: Store) -> None:
+    doc, _ = ready(store)
+    store.documents.acquire_lease(doc, "u", "s")
+    first = store.versions.create(doc, 0, "a" * 64, 1, "s")
+    table = store.documents.table  # as if META had been put back to an earlier state
+    table.write(Write(doc_key(doc), "META", update="SET latestVersion = :n", values={":n": 0}))
+    with pytest.raises(StoreError) as refused:
+        store.versions.create(doc, 0, "b" * 64, 1, "s")
+    assert refused.value.code == Code.VERSION_CONFLICT
+    assert store.versions.get(doc, 1) == first
+
+
+def test_a_late_commit_and_a_late_message_move_nothing_back(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    doc, _ = ready(store)
+    store.documents.acquire_lease(doc, "u", "s")
+    kept = store.objects.put_bytes(b"version", store.versions.key(doc, 1))
+    seen = store.versions.create(doc, 0, kept.sha256, kept.size, "s")
+    store.versions.commit(doc, 1)
+    store.versions.begin_verification(doc, 1)
+    for ok in (True, False):
+        assert store.versions.sent(doc, 1, ok).status == "verifying"
+    with monkeypatch.context() as patch:
+        patch.setattr(store.versions, "get", lambda *_: seen)
+        assert store.versions.commit(doc, 1).status == "verifying"
+    assert store.versions.get(doc, 1).status == "verifying"

@@ -330,3 +330,15 @@ def test_one_of_many_tries_again(store: Store) -> None:
         with pytest.raises(StoreError) as refused:
             store.work.again(doc, stranger, *JOB)
         assert refused.value.code == Code.NOT_FOUND
+
+
+def test_a_claim_on_what_was_seen_a_moment_before_is_none(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    doc = new_doc()
+    store.work.offer(doc, "owner", Source("incoming/a.pdf", "v1", 1, "01"), *JOB, due_at=0)
+    real, seen = store.work.get, [store.work.get(doc)]
+    first = store.work.claim(doc, REMEDIATE, "run-1")
+    monkeypatch.setattr(store.work, "get", lambda *key: seen.pop() if seen else real(*key))
+    with pytest.raises(StoreError) as refused:
+        store.work.claim(doc, REMEDIATE, "run-2")
+    assert refused.value.code == Code.CLAIM_HELD
+    store.work.check(first)
