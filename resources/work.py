@@ -157,13 +157,6 @@ class Work(Offers):
         except Refused:
             return
 
-    def fence(self, claim: Claim) -> Write:
-        """The part of a transaction that holds only while the claim does."""
-        condition, values, names = self._held(claim)
-        return Write(
-            work_key(claim.document), claim.kind, condition=condition, values=values, names=names, table=self.table.name
-        )
-
     def done(self, claim: Claim) -> Write:
         """The part of a transaction that settles the row as done, while the claim holds."""
         condition, values, names = self._held(claim)

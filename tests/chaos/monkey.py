@@ -22,7 +22,7 @@ from tests.proxy import Proxy, write
 
 THROTTLED = b'{"__type":"ProvisionedThroughputExceededException","message":"chaos"}'
 #: How often each happens, in parts. A kill is what counts.
-WEIGHTS = {"worker": 10, "code-server": 2, "daemon": 2, "cut": 2, "lose": 3, "throttle": 2, "again": 2}
+WEIGHTS = {"worker": 16, "code-server": 1, "daemon": 1, "cut": 2, "lose": 3, "throttle": 2, "again": 2}
 
 
 class Monkey:
@@ -53,7 +53,7 @@ class Monkey:
     def _run(self) -> None:
         try:
             while not self.stopping.is_set() and self.killed < self.kills:
-                self.stopping.wait(self.random.uniform(0.1, 0.9))
+                self.stopping.wait(self.random.uniform(0.1, 1.2))
                 (name,) = self.random.choices(list(WEIGHTS), list(WEIGHTS.values()))
                 if getattr(self, "_" + name.replace("-", "_"))():
                     self.done[name] += 1
@@ -68,6 +68,8 @@ class Monkey:
         os.killpg(self.platform.supervisor.process(name).pid, signal.SIGKILL)
         time.sleep(self.random.uniform(0, 1))
         self.platform.supervisor.restart(name)
+        self.platform.supervisor.wait_ready(name)
+        self.stopping.wait(self.random.uniform(1, 4))  # else nothing would ever begin
         return True
 
     def _code_server(self) -> bool:

@@ -18,7 +18,7 @@ from tests.e2e.platform import Running
 
 _OBJECTS = re.compile(
     r"docs/[0-9a-f-]{36}/(base\.pdf|versions/1\.pdf|reports/1/(verify\.json|report\.html)|ops/.*\.json)"
-    r"|chunks/[0-9a-f-]{36}/r1/\d+\.json|published/[0-9a-f-]{36}/versions/r1/document\.pdf|incoming/.*|metrics/.*"
+    r"|chunks/[0-9a-f-]{36}/r1/\d+\.json|published/[0-9a-f-]{36}/versions/r1/document\.pdf|incoming/.*|metrics/.*|dagster/.*"
 )
 
 

@@ -12,6 +12,7 @@ from resources.store import Store
 from resources.table import Write
 from resources.values import ObjectRef
 from resources.versions import Version
+from resources.work import REMEDIATE, Source
 from tests.resources.conftest import other, race, ready, record
 
 
@@ -203,3 +204,19 @@ def test_a_late_commit_and_a_late_message_move_nothing_back(store: Store, monkey
         patch.setattr(store.versions, "get", lambda *_: seen)
         assert store.versions.commit(doc, 1).status == "verifying"
     assert store.versions.get(doc, 1).status == "verifying"
+
+
+def test_a_worker_that_lost_its_claim_publishes_nothing(store: Store) -> None:
+    version = verified(store)
+    doc = version.document
+    source = Source("incoming/a.pdf", "v1", 1, "01")
+    store.work.offer(doc, "owner", source, "job", "2027-01-15T08:00:00Z", due_at=0)
+    lost = store.work.claim(doc, REMEDIATE, "run-1")
+    store.work.cancel(doc, REMEDIATE, "owner")
+    ref = candidate(store, version)
+    assert (
+        refused(lambda: store.versions.publish(version, ref, "policy", "u", [store.work.done(lost)])) == Code.CLAIM_LOST
+    )
+    row = store.work.get(doc)
+    assert row is not None and (row.state, store.documents.get(doc).active_version) == ("cancelled", 0)
+    assert store.versions.get(doc, 1).published is None

@@ -342,3 +342,22 @@ def test_a_claim_on_what_was_seen_a_moment_before_is_none(store: Store, monkeypa
         store.work.claim(doc, REMEDIATE, "run-2")
     assert refused.value.code == Code.CLAIM_HELD
     store.work.check(first)
+
+
+def test_a_newer_upload_is_not_failed_for_the_attempts_of_the_old(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    doc = new_doc()
+    store.work.offer(doc, "owner", Source("incoming/a.pdf", "v1", 1, "01"), *JOB, due_at=0)
+    monkeypatch.setattr(store.work, "max_attempts", 1)
+    store.work.fail(store.work.claim(doc, REMEDIATE, "run-1"), "CODE", "why", retryable=False)
+    row = store.work.get(doc)
+    assert row is not None
+    spent = replace(row, state=QUEUED, attempts=1)
+    store.work.offer(doc, "owner", Source("incoming/a.pdf", "v2", 1, "02"), *JOB, due_at=0)
+    with monkeypatch.context() as patch, pytest.raises(StoreError) as refused:
+        patch.setattr(store.work, "get", lambda *_: spent)  # what was seen a moment before
+        store.work.claim(doc, REMEDIATE, "run-2")
+    assert refused.value.code == Code.ATTEMPTS_EXHAUSTED
+    now = store.work.get(doc)
+    assert now is not None and (now.state, now.generation) == (QUEUED, 2)
