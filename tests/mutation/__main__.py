@@ -1,6 +1,6 @@
 """Blank each condition of the store in turn, and list the test that fails without it.
 
-    python -m tests.mutation [PART OF A SITE'S NAME …]      every condition, or those of some files
+    python -m tests.mutation [PART OF FILE:LINE:FUNCTION …]   every condition, or some
 
 Prints a line a condition; the exit code is 1 when one can go and no test notices.
 """
@@ -34,7 +34,11 @@ def caught(site: Site) -> str:
 
 def main() -> int:
     """Try them, two at a time."""
-    wanted = [site for site in sites() if not sys.argv[1:] or any(part in site.name for part in sys.argv[1:])]
+    wanted = [
+        site
+        for site in sites()
+        if not sys.argv[1:] or any(part in f"{site.name}:{site.function}" for part in sys.argv[1:])
+    ]
     free = 0
     with ThreadPoolExecutor(2) as pool:
         for site, test in zip(wanted, pool.map(caught, wanted), strict=True):
