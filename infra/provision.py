@@ -32,6 +32,8 @@ class Stack:
     def __init__(self, session: boto3.Session, endpoint: str | None, stack_name: str, **parameters: Any) -> None:
         self._session, self._endpoint = session, endpoint
         self._clients: dict[str, Any] = {}
+        #: What was answered in the call that goes on: names and addresses of what stands do not change under it.
+        self._known: dict[tuple[str, str], str] = {}
         account = self.client("sts").get_caller_identity()["Account"]
         self.template = Template(stack_name, account, session.region_name or "us-east-1", **parameters)
 
@@ -43,11 +45,13 @@ class Stack:
 
     def provision(self) -> None:
         """Create what is missing and set what differs."""
+        self._known.clear()
         for resource in self.template.in_order():
             KINDS[resource.type](self).provide(self._resolved(resource))
 
     def differences(self) -> list[Difference]:
         """Where what stands is not what the template says; a resource that is missing differs as a whole."""
+        self._known.clear()
         out: list[Difference] = []
         for resource in self.template.in_order():
             try:
@@ -66,8 +70,10 @@ class Stack:
 
     def attribute(self, resource: str, name: str) -> str:
         """Ref or GetAtt of a resource that stands."""
-        found = self.template.resources[resource]
-        return KINDS[found.type](self).attribute(self._resolved(found), name)
+        if (resource, name) not in self._known:
+            found = self.template.resources[resource]
+            self._known[resource, name] = KINDS[found.type](self).attribute(self._resolved(found), name)
+        return self._known[resource, name]
 
     def _resolved(self, resource: Resource) -> dict[str, Any]:
         resolved: dict[str, Any] = self.template.resolve(resource.properties, self.attribute)

@@ -5,6 +5,7 @@ Only what a development machine is provisioned from; what depends on a condition
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -49,13 +50,19 @@ class Resource:
     needs: tuple[str, ...]
 
 
+@functools.lru_cache(maxsize=4)
+def _parsed(text: str) -> Any:
+    """A template as written. It is read only: it is the same for every stack of a process."""
+    return yaml.load(text, _Loader)
+
+
 class Template:
     """One template for one stack. `attribute(resource, name)` answers Ref (name "Ref") and GetAtt of what stands."""
 
     def __init__(
         self, stack_name: str, account: str, region: str, text: str | None = None, **parameters: Value
     ) -> None:
-        self.document = yaml.load(text or TEMPLATE.read_text(encoding="utf-8"), _Loader)
+        self.document = _parsed(text or TEMPLATE.read_text(encoding="utf-8"))
         self.pseudo = {
             "AWS::StackName": stack_name,
             "AWS::AccountId": account,

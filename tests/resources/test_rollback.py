@@ -44,7 +44,7 @@ def code(store: Store, doc: str, number: int = 1) -> Code:
 
 
 def audits(store: Store, doc: str) -> list[str]:
-    return [item["action"] for item in store.documents.table.query(f"DOC#{doc}", "AUDIT#")]
+    return sorted(item["action"] for item in store.documents.table.query(f"DOC#{doc}", "AUDIT#"))
 
 
 def test_readers_get_the_old_bytes_again(store: Store, doc: str) -> None:
