@@ -11,7 +11,7 @@ PDFS ?=
 PORT ?=
 ARGS ?=
 
-.PHONY: help setup setup-test run api token stop clean test lint samples query pictures bench bench-api mutations
+.PHONY: help setup setup-test run api token stop clean test lint samples query pictures bench bench-api chaos mutations
 
 help:
 	@echo "make run [PDFS=folder] [ARGS=--exit] [PORT=3000]   take PDFs from an upload to published, accessible files"
@@ -24,6 +24,7 @@ help:
 	@echo "make token [NAME=user]         a token of the local, fake issuer"
 	@echo "make bench [PDFS=folder]       figures of the tag engine"
 	@echo "make bench-api                 figures of the API over the embedded AWS"
+	@echo "make chaos [ARGS=...]          kill, cut, lose, throttle, repeat; then prove that nothing was lost or doubled"
 	@echo "make mutations                 which test notices when a condition of the store is gone (half an hour)"
 	@echo "make query SQL=\"select ...\"   ask the metrics"
 
@@ -67,6 +68,9 @@ query: setup
 
 bench: setup
 	@$(PYTHON) -m tests.bench $(if $(PDFS),--pdfs "$(PDFS)") $(ARGS)
+
+chaos: setup-test
+	@$(PYTHON) -m tests.chaos $(ARGS)
 
 bench-api: setup-test
 	@$(PYTHON) -m tests.bench_api $(ARGS)

@@ -152,8 +152,10 @@ def settle_failure(store: Store, claim: Claim, stage_name: str, problem: Problem
     if problem.code in LOST:
         return
     refused = problem.code in REFUSALS
+    # What nobody foresaw while verifying is tried again: the third time it is a verdict (`assets.verified`).
+    again = problem.retryable or (stage_name == "verify" and problem.code == "UNEXPECTED")
     try:
-        row = store.work.fail(claim, problem.code, problem.message, retryable=problem.retryable and not refused)
+        row = store.work.fail(claim, problem.code, problem.message, retryable=again and not refused)
     except StoreError as error:
         if str(error.code) not in LOST:
             raise

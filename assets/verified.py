@@ -19,8 +19,10 @@ from dagster import (
 from assets.assembled import assembled_document, write_log
 from assets.partitions import documents
 from assets.platform import Platform
+from assets.retry import problem_of
 from assets.stage import VERSION_TAG, Stage, stage
 from assets.values import VerifiedVersion
+from pdf.verify.checks import ORACLES, Check, Result
 from pdf.verify.report import render
 from pdf.verify.verify import VERIFICATION, Verification, verify
 from resources.errors import Code, StoreError
@@ -30,6 +32,8 @@ from resources.versions import Version
 #: Oracle → the asset check that shows it.
 CHECKS = {"replay": "replay", "qpdf": "qpdf", "pixelDiff": "pixel_diff", "ua1": "pdf_ua1"}
 STRUCTURE = "structure"
+#: At this attempt an error that nobody foresaw becomes a verdict.
+MOST_ATTEMPTS = 3
 _DESCRIPTIONS = {
     "replay": "Base and op log give exactly the version's bytes.",
     "qpdf": "qpdf --check finds no error.",
@@ -106,8 +110,14 @@ def examined(at: Stage, number: int) -> tuple[Version, Verification]:
         return version, VERIFICATION.validate_json(at.store.objects.read(version.report.key, version.report.version_id))
     assert version.stored is not None
     with at.platform.folder() as folder:
-        found, base, path = run_checks(at, folder, version)
-        report = write_report(at, folder, version, found, base, path)
+        try:
+            found, base, path = run_checks(at, folder, version)
+            report = write_report(at, folder, version, found, base, path)
+        except Exception as error:
+            if version.attempts < MOST_ATTEMPTS or problem_of(error).code != "UNEXPECTED":
+                raise
+            found = undecided(version, error)
+            report = write_facts(at, version, found)
     at.store.work.check(at.claim)
     return versions.settle(at.document, number, version.sha256, record(found), report), found
 
@@ -141,10 +151,38 @@ def write_report(at: Stage, folder: Path, version: Version, found: Verification,
     facts.write_bytes(VERIFICATION.dump_json(found, indent=1))
     title = f"{at.store.documents.get(at.document).title}, version {version.number}"
     at.platform.sandbox.call(render, facts, base, path, title, page)
-    folder_key = f"docs/{at.document}/reports/{version.number}"
-    objects = at.store.objects
-    objects.put_bytes(page.read_bytes(), f"{folder_key}/report.html", content_type="text/html; charset=utf-8")
-    return objects.put_bytes(facts.read_bytes(), f"{folder_key}/verify.json", content_type="application/json")
+    key = f"{report_folder(version)}/report.html"
+    at.store.objects.put_bytes(page.read_bytes(), key, content_type="text/html; charset=utf-8")
+    return write_facts(at, version, found)
+
+
+def write_facts(at: Stage, version: Version, found: Verification) -> ObjectRef:
+    """Store the record alone."""
+    data = VERIFICATION.dump_json(found, indent=1)
+    return at.store.objects.put_bytes(data, f"{report_folder(version)}/verify.json", content_type="application/json")
+
+
+def report_folder(version: Version) -> str:
+    """Where a version's reports lie."""
+    return f"docs/{version.document}/reports/{version.number}"
+
+
+def undecided(version: Version, error: Exception) -> Verification:
+    """The verdict where verifying itself fails again and again: each check says with what. Never a pass."""
+    reason = f"Verifying failed {version.attempts} times: {type(error).__name__}: {error}"[:1000]
+    return Verification(
+        sha256=version.sha256,
+        size=version.size,
+        pages=0,
+        verdict="could_not_verify",
+        ua1_compliant=None,
+        failed_rules=(),
+        checks=tuple(Check(name, Result.COULD_NOT_VERIFY, reason, "") for name in ORACLES),
+        structure=None,
+        structure_problem=reason,
+        seconds=0.0,
+        peak_memory_mb=0.0,
+    )
 
 
 def record(found: Verification) -> Mapping[str, Any]:
