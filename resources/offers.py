@@ -212,6 +212,11 @@ class Offers(Rows):
         values = {":queue": QUEUED, ":now": 0}
         return [Row.read(i) for i in self.table.index("by_due", "dueQueue = :queue AND dueAt > :now", values, limit)]
 
+    def asked(self, limit: int) -> list[Row]:
+        """Rows that are due later: runs were asked for them (or they were postponed); the next to be due come first."""
+        values = {":queue": QUEUED, ":now": self.clock()}
+        return [Row.read(i) for i in self.table.index("by_due", "dueQueue = :queue AND dueAt > :now", values, limit)]
+
     def postpone(self, row: Row, due_at: float) -> bool:
         """A row that waits is due later (its folder is not quiet yet); False where it has moved on."""
         return self._reschedule(row, due_at) is not None

@@ -7,9 +7,11 @@ run that was cancelled or never began.
 from collections.abc import Callable
 
 from dagster import (
+    DagsterInstance,
     DagsterRun,
     DagsterRunStatus,
     DefaultSensorStatus,
+    RunsFilter,
     RunStatusSensorContext,
     RunStatusSensorDefinition,
     SensorEvaluationContext,
@@ -17,6 +19,7 @@ from dagster import (
     run_status_sensor,
     sensor,
 )
+from dagster._core.storage.dagster_run import FINISHED_STATUSES
 
 from assets.platform import Platform
 from assets.stage import GENERATION_TAG, KIND_TAG, tell_failure
@@ -26,6 +29,12 @@ from resources.work import DONE, FAILED, QUEUED, REMEDIATE, RUNNING, Claim, Row
 
 _KILLED = ("RUN_LOST", "The worker that ran the document was killed, or its machine went.")
 _CANCELLED = ("RUN_CANCELLED", "Somebody cancelled the run.")
+#: What `settle` answers where it counted an attempt that never began.
+NEVER_BEGAN = "never began"
+#: Dagster's tag of a run that was asked for once.
+RUN_KEY_TAG = "dagster/run_key"
+#: Rows looked at for runs that ended unheard, in one turn.
+LOOK_AT = 200
 _NEVER = "The run ended before it began to work."
 
 
@@ -44,10 +53,10 @@ def settle(store: Store, run: DagsterRun, code: str, reason: str, *, retryable: 
             tell(store, after)
         return f"was running, is {after.state if after else 'another run’s'}"
     if row.state == QUEUED and row.run_id != run.run_id and run.tags.get(GENERATION_TAG) == str(row.generation):
-        asked = run.tags.get("dagster/run_key", "")
+        asked = run.tags.get(RUN_KEY_TAG, "")
         if asked == row.run_key:
             after = store.work.never_began(row, _NEVER)
-            return "never began" if after else "moved on"
+            return NEVER_BEGAN if after else "moved on"
     if row.state in (DONE, FAILED):
         # Who settled the row may have died before it told anybody; a budget that is spent is told by nobody else.
         tell(store, row)
@@ -125,10 +134,24 @@ settle_succeeded = _make(
 def recovery(context: SensorEvaluationContext, platform: Platform) -> SkipReason:
     """Leases end whether or not anybody noticed what happened to the run; so do the work directories of the dead."""
     platform.sweep()
-    found = platform.store.work.recover()
+    store = platform.store
+    found = store.work.recover()
     for row in found:
         context.log.warning("%s: the lease has ended, it is queued again", row.document)
-    return SkipReason(f"{len(found)} leases had ended.")
+    late = [row.document for row in store.work.asked(LOOK_AT) if settle_late(context.instance, store, row)]
+    for doc in late:
+        context.log.warning("%s: its run has ended unheard, it is asked for again", doc)
+    return SkipReason(f"{len(found)} leases had ended, {len(late)} runs had ended unheard.")
+
+
+def settle_late(instance: DagsterInstance, store: Store, row: Row) -> bool:
+    """Settle the run that a waiting row was asked for, where it has ended and nobody settled it.
+
+    Dagster tells a sensor of a run's end once. Where the sensor could not reach the store just then, the row would be
+    asked for under the same run key for ever, and never run again.
+    """
+    ended = RunsFilter(tags={RUN_KEY_TAG: row.run_key}, statuses=list(FINISHED_STATUSES))
+    return any(settle(store, run, *_KILLED, retryable=True) == NEVER_BEGAN for run in instance.get_runs(ended, limit=1))
 
 
 SENSORS = (settle_failed, settle_cancelled, settle_succeeded, recovery)

@@ -110,6 +110,23 @@ def test_leases_that_ended_are_recovered(platform: Platform, instance: DagsterIn
     assert outcome(platform, doc)[0] == "queued"
 
 
+def test_a_run_that_ended_unheard_is_asked_for_again(
+    platform: Platform, instance: DagsterInstance, clock: Clock
+) -> None:
+    doc = queued(platform)
+    (row,) = platform.store.work.due(1)
+    tags = {"document": doc, "generation": "1", "dagster/run_key": row.run_key}
+    tick(recovery, platform, instance)
+    seen = platform.store.work.get(doc)
+    assert seen is not None and seen.attempts == 0, "its run may still come"
+    instance.add_run(DagsterRun("remediate_document", status=DagsterRunStatus.FAILURE, tags=tags))
+    for _ in range(2):
+        tick(recovery, platform, instance)
+    clock.pass_(60)
+    (again,) = platform.store.work.due(1)
+    assert (again.attempts, again.run_key != row.run_key) == (1, True)
+
+
 def message(doc: str, version: int) -> str:
     return json.dumps(verify_message(doc, version))
 
