@@ -15,6 +15,7 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -90,7 +91,7 @@ class Editor:
 
 
 def seed(store: Store, first: int, last: int) -> None:
-    """Documents [first, last), a hundred an owner, written as they would stand; the first hundred are the caller's."""
+    """Documents [first, last), a hundred an owner, written as they would stand; the first hundred are the lister's."""
     table = store.documents.table
     now = iso(store.clock())
 
@@ -98,7 +99,7 @@ def seed(store: Store, first: int, last: int) -> None:
         requests = []
         for n in numbers:
             doc = f"{n:08x}-0000-4000-8000-000000000000"
-            owner = "bench" if n < 100 else f"user-{n // 100}"
+            owner = "lister" if n < 100 else f"user-{n // 100}"
             meta = {
                 "docId": doc,
                 "ownerId": owner,
@@ -137,43 +138,74 @@ def main() -> None:
         server.wait(timeout=30)
 
 
-def measure(endpoint: str, folder: Path, documents: int, seconds: float) -> None:
-    """All figures."""
+@dataclass(frozen=True)
+class Place:
+    """A stack with its API: one who edits, and one who has a hundred documents and lists them."""
+
+    store: Store
+    editor: Editor
+    lister: Editor
+
+
+def place(endpoint: str, folder: Path, name: str) -> Place:
+    """A stack of its own in the embedded AWS."""
     from fastapi.testclient import TestClient
 
     from api import issuer
     from api.app import make_app
 
-    made = boto3.Session("local", "local", region_name=REGION)
-    Stack(made, endpoint, "bench").provision()
+    Stack(boto3.Session("local", "local", region_name=REGION), endpoint, name).provision()
     settings = load_settings(
-        stack_name="bench",
+        stack_name=name,
         aws_endpoint_url=endpoint,
         jwt_issuer=issuer.ISSUER,
         jwks_url=str(issuer.prepare(folder)),
-        platform_allowlist="bench",
+        platform_allowlist="bench,lister",
         api_calls_a_minute=10**9,
     )
     store = make_store(settings, make_clients(settings, session()), system_clock)
-    token = issuer.token(folder, "bench", settings.jwt_audience)
-    http = TestClient(make_app(settings, store), headers={"Authorization": f"Bearer {token}"})
-    editor = Editor(http)
+    app = make_app(settings, store)
 
-    seed(store, 0, 1000)
-    print("1,000 documents in the store")
-    few = calls(editor)
-    rates(editor, seconds)
-    long_log(editor, store)
+    def caller(user: str) -> Editor:
+        token = issuer.token(folder, user, settings.jwt_audience)
+        return Editor(TestClient(app, headers={"Authorization": f"Bearer {token}"}))
+
+    return Place(store, caller("bench"), caller("lister"))
+
+
+def measure(endpoint: str, folder: Path, documents: int, seconds: float) -> None:
+    """All figures."""
+    few, many = place(endpoint, folder, "few"), place(endpoint, folder, "many")
+    seed(few.store, 0, 1000)
+    calls(few.editor)
+    rates(few.editor, seconds)
+    long_log(few.editor, few.store)
     begun = time.perf_counter()
-    seed(store, 1000, documents)
-    print(f"{documents:,} documents in the store (written in {time.perf_counter() - begun:.0f} s)")
-    many = calls(editor)
-    for name in few:
-        print(f"{name:44} {statistics.median(many[name]) / statistics.median(few[name]):.2f} x of that with 1,000")
+    seed(many.store, 0, documents)
+    print(f"{documents:,} documents beside 1,000 (written in {time.perf_counter() - begun:.0f} s), calls in turn:")
+    compare(few, many, documents)
 
 
-def calls(editor: Editor) -> dict[str, list[float]]:
-    """Each call's times; those of list and append are returned."""
+def compare(few: Place, many: Place, documents: int) -> None:
+    """The same calls on a small and on a large store, one here and one there, so that both meet the same noise."""
+    docs = [one.editor.open() for one in (few, many)]
+    times: dict[str, tuple[list[float], list[float]]] = {"list mine (50)": ([], []), "append 1 op": ([], [])}
+    for turn in range(200):
+        for side, one in enumerate((few, many)):
+            if turn % 50 == 0:
+                one.editor.call("POST", f"/{docs[side]}/lease", sessionId=SESSION)
+            for name, call in (
+                ("list mine (50)", lambda one=one: one.lister.call("GET", "")),
+                ("append 1 op", lambda one=one, side=side, turn=turn: one.editor.append(docs[side], turn)),
+            ):
+                times[name][side].extend(timed(call, 1))
+    for name, (small, large) in times.items():
+        line(f"{name}, {documents:,} documents", large)
+        print(f"{name:44} {statistics.median(large) / statistics.median(small):.2f} x of that with 1,000")
+
+
+def calls(editor: Editor) -> None:
+    """Each call's times, one call after the other."""
     doc = editor.open()
     editor.append(doc, 0)
     at = [1]
@@ -182,12 +214,7 @@ def calls(editor: Editor) -> dict[str, list[float]]:
         editor.append(doc, at[0])
         at[0] += 1
 
-    listed = timed(lambda: editor.call("GET", ""), 60)
-    editor.call("POST", f"/{doc}/lease", sessionId=SESSION)
-    found = {"list mine (50)": listed, "append 1 op": timed(append, 200)}
-    editor.call("POST", f"/{doc}/lease", sessionId=SESSION)
-    for name, values in found.items():
-        line(name, values)
+    line("append 1 op", timed(append, 200))
     line("create", timed(lambda: editor.call("POST", "", title="Bench"), 60))
     line("get", timed(lambda: editor.call("GET", f"/{doc}"), 100))
     line("lease (heartbeat)", timed(lambda: editor.call("POST", f"/{doc}/lease", sessionId=SESSION), 100))
@@ -204,7 +231,6 @@ def calls(editor: Editor) -> dict[str, list[float]]:
 
     line("save, upload, commit a version", timed(save, 30))
     line("download address", timed(lambda: editor.call("GET", f"/{doc}/versions/1/download-url"), 50))
-    return found
 
 
 def rates(editor: Editor, seconds: float) -> None:
