@@ -34,7 +34,9 @@ def take_object(store: Store, event: ObjectCreated) -> str:
     wait = settings.folder_wait_seconds if in_folder else 0
     name = key.removeprefix(INCOMING)
     if not key.lower().endswith(".pdf"):
-        store.jobs.add_unsupported(store.jobs.open(job_id, wait), name)
+        known = store.jobs.latest(job_id)
+        if known is None or name not in known.unsupported:  # a scan sees it again and again
+            store.jobs.add_unsupported(store.jobs.open(job_id, wait), name)
         return UNSUPPORTED
     try:
         metadata = store.objects.metadata(key, event.version_id)

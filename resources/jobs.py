@@ -152,6 +152,35 @@ class Jobs:
         except Refused:
             return
 
+    def end_empty(self, job: Job) -> bool:
+        """A job of nothing but unsupported files has failed, once its folder is quiet; True where it was said now.
+
+        The condition: it has not begun, no file was added, and nothing came since it was looked at.
+        """
+        if job.status != "QUEUED" or job.total or not job.unsupported or job.quiet_at > self.clock():
+            return False
+        try:
+            self.table.write(
+                Write(
+                    job_key(job.id),
+                    job.started,
+                    update="SET #status = :failed, #error = :error, updatedAt = :now",
+                    condition="#status = :queued AND #total = :none AND quietAt = :seen",
+                    values={
+                        ":failed": FAILED,
+                        ":error": "None of its files is a PDF.",
+                        ":now": self.clock(),
+                        ":queued": "QUEUED",
+                        ":none": 0,
+                        ":seen": job.quiet_at,
+                    },
+                    names={"#status": "status", "#error": "error", "#total": "total"},
+                )
+            )
+        except Refused:
+            return False
+        return True
+
     def advance(self, job_id: str, started: str, status: str) -> None:
         """Move the status forward; what would move it back, or off its end, changes nothing."""
         before = FORWARD[: FORWARD.index(status)]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 from typing import Any
 
 import pytest
 from dagster import DagsterInstance
 
 from assets.platform import Platform
+from jobs.housekeeping import look_through
 from jobs.intake import job_of, take_object
 from jobs.remediation import run_config
 from resources.errors import Code, StoreError
@@ -210,3 +212,29 @@ def test_a_late_event_of_an_older_upload_does_not_undo_what_a_scan_found(platfor
     assert take_object(platform.store, event(platform, "incoming/a.pdf", old.version_id, "01")) == "stale"
     row = platform.store.work.get(doc)
     assert row is not None and row.source is not None and row.source.version_id == new.version_id
+
+
+def test_a_folder_without_any_pdf_fails_once_it_is_quiet(platform: Platform, clock: Clock) -> None:
+    upload(platform, "incoming/only/notes.docx")
+    look_through(platform.store, logging.getLogger("test"))
+    job = platform.store.jobs.latest("only")
+    assert job is not None and (job.status, job.unsupported) == ("QUEUED", ("only/notes.docx",))
+    for _ in range(3):
+        clock.pass_(31)
+        look_through(platform.store, logging.getLogger("test"))
+    last = platform.store.jobs.latest("only")
+    assert last is not None and (last.started, last.status) == (job.started, "FAILED")
+    assert last.error == "None of its files is a PDF."
+
+
+def test_a_folder_that_a_pdf_comes_into_meanwhile_does_not_fail(platform: Platform, clock: Clock) -> None:
+    upload(platform, "incoming/some/notes.docx")
+    look_through(platform.store, logging.getLogger("test"))
+    seen = platform.store.jobs.latest("some")
+    assert seen is not None
+    upload(platform, "incoming/some/a.pdf")
+    look_through(platform.store, logging.getLogger("test"))
+    clock.pass_(60)
+    assert not platform.store.jobs.end_empty(seen)
+    job = platform.store.jobs.latest("some")
+    assert job is not None and (job.started, job.status, job.total) == (seen.started, "QUEUED", 1)
