@@ -14,6 +14,7 @@ from pdf.tagging.ops import parse
 from resources.documents import Document
 from resources.errors import Code, StoreError
 from resources.log import canonical
+from resources.publication import address
 
 router = APIRouter()
 #: Most records that one read of the log answers with, and about how many bytes.
@@ -22,8 +23,8 @@ MAX_READ, MAX_READ_BYTES = 1000, 4 << 20
 
 def shown(found: Own | Calling, document: Document) -> m.DocumentOut:
     """A document with its public address."""
-    base = found.settings.public_base_url.rstrip("/")
-    return m.DocumentOut.of(document, f"{base}/{document.published_key}" if document.published_key else None)
+    key = document.published_key
+    return m.DocumentOut.of(document, address(found.settings.public_base_url, key) if key else None)
 
 
 @router.post("", status_code=201, summary="Create a document")

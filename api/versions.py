@@ -10,6 +10,7 @@ from fastapi import APIRouter
 from api import models as m
 from api.context import Number, Own, Owning
 from api.editing import shown
+from resources import publication
 from resources.costs import seconds_of
 from resources.errors import Code, StoreError
 from resources.queues import verify_message
@@ -82,15 +83,7 @@ def publish(of: Owning, version: Number, body: m.Reason) -> m.DocumentOut:
     found = of.store.versions.get(of.id, version)
     check_verdict(found)
     if found.published is None or of.document.active_version != version:
-        assert found.stored is not None
-        candidate = of.store.objects.copy(found.stored, of.store.versions.published_key(of.id, found.revision))
-        url = f"{of.settings.public_base_url.rstrip('/')}/{candidate.key}"
-        try:
-            of.store.versions.publish(found, candidate, f"{of.user}: {body.why}", url, [])
-        except StoreError:
-            if of.store.versions.get(of.id, version).published != candidate:
-                of.store.objects.delete_version(candidate)
-            raise
+        publication.publish(of.store.versions, found, f"{of.user}: {body.why}", of.settings.public_base_url, [])
     return shown(of, of.store.documents.get(of.id))
 
 

@@ -14,6 +14,7 @@ from assets.platform import Platform
 from assets.stage import Stage, stage
 from assets.values import PublishedVersion
 from assets.verified import verification_report, version_number
+from resources import publication
 from resources.errors import Code, StoreError
 from resources.values import iso
 from resources.versions import Version
@@ -59,17 +60,9 @@ def publish(at: Stage, number: int) -> tuple[PublishedVersion | None, list[str]]
     if version.published is not None and store.documents.get(at.document).active_version == number:
         settle_done(at)
         return _value(version, iso(store.clock())), []
-    assert version.stored is not None
     store.work.check(at.claim)
-    candidate = store.objects.copy(version.stored, store.versions.published_key(at.document, version.revision))
-    url = f"{at.platform.settings.public_base_url.rstrip('/')}/{candidate.key}"
-    try:
-        store.versions.publish(version, candidate, "policy", url, [store.work.done(at.claim)])
-    except StoreError:
-        now = store.versions.get(at.document, number)
-        if now.published != candidate:  # not our own write with its answer lost
-            store.objects.delete_version(candidate)
-            raise
+    done = store.work.done(at.claim)
+    publication.publish(store.versions, version, "policy", at.platform.settings.public_base_url, [done])
     tell_done(at)
     return _value(store.versions.get(at.document, number), iso(store.clock())), []
 

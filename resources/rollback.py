@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from resources.documents import Document, doc_key, ref_item
 from resources.errors import Code, StoreError
+from resources.publication import address
 from resources.table import Refused, Write
 from resources.values import iso, new_token
 from resources.versions import Versions, version_key
@@ -54,7 +55,7 @@ def rollback(versions: Versions, doc: str, number: int, user: str, why: str, bas
                     values={
                         ":n": number,
                         ":key": ref.key,
-                        ":url": f"{base_url.rstrip('/')}/{ref.key}",
+                        ":url": address(base_url, ref.key),
                         ":now": now,
                         ":seen": document.active_version,
                         ":deleting": "deleting",
