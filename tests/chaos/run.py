@@ -22,6 +22,8 @@ from tests.e2e.platform import Running, running
 from tests.proxy import Proxy, proxy
 
 NAMES = ("letter.pdf", "article.pdf", "encrypted.pdf")
+#: A run that was killed while it started is noticed after `start_timeout_seconds` (180 s), perhaps twice.
+PATIENCE_SECONDS = 600.0
 #: Leases end soon, and attempts are without end: what is killed on purpose is tried again at once, as often as needed.
 KNOBS = {
     "CLAIM_LEASE_SECONDS": "12",
@@ -95,7 +97,7 @@ def chaos(folder: Path, seed: int, kills: int, documents: int, seconds: float, s
             return [f"the monkey itself: {monkey.problem!r}"]
         say(f"{monkey.killed} kills: {dict(monkey.done)}, answers lost or refused: {lines[0].lost}")
         try:
-            wait(platform, uploads, max(120.0, deadline - time.monotonic()))
+            wait(platform, uploads, max(PATIENCE_SECONDS, deadline - time.monotonic()))
         except TimeoutError as error:
             return [str(error), *faults(platform, uploads, wanted, scratch)]
         settle(platform, scratch)
