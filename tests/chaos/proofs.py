@@ -52,6 +52,8 @@ def _document(store: Store, doc: str, outcome: str, fact: str) -> list[str]:
         return [*out, *([f"{doc}: {document.code}, not {fact}"] if document.code != fact else [])]
     if (kinds["VER"], kinds["AUDIT"], document.active_version) != (1, 1, 1):
         out.append(f"{doc}: {kinds['VER']} versions, {kinds['AUDIT']} publications, active {document.active_version}")
+    if not kinds["VER"]:
+        return out
     lease = next((item for item in items if item["sk"] == "LEASE"), None)
     if lease is not None and lease["expiresAt"] > store.clock() * 1000:
         out.append(f"{doc}: {lease['holderUserId']} still holds the lease")
