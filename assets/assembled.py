@@ -12,9 +12,10 @@ from typing import Any
 
 from dagster import AssetExecutionContext, MaterializeResult, asset
 
+from assets.chunks import staged
 from assets.partitions import documents
 from assets.platform import Platform
-from assets.stage import Stage, stage
+from assets.stage import BASE_MADE, Stage, stage
 from assets.values import AssembledDocument, ChunkManifest, OptimizedPdf
 from pdf.chunks import compose_pages
 from pdf.tagging.ops import ENGINE, Reset, op_json
@@ -41,6 +42,7 @@ def assembled_document(
     with stage(context, platform, "assemble", "ASSEMBLING") as at:
         at.phase.page_count, at.phase.chunk_count = optimized_pdf.pages, len(tagging_chunks.chunks)
         value, facts = assemble(at, optimized_pdf, tagging_chunks)
+        at.store.work.reach(at.claim, BASE_MADE + len(tagging_chunks.chunks) + 1, optimized_pdf.pages)
     metadata: dict[str, Any] = {
         "version": value.version,
         "ops": value.up_to_seq,
@@ -59,6 +61,7 @@ def assemble(at: Stage, optimized: OptimizedPdf, manifest: ChunkManifest) -> tup
     store = at.store
     if manifest.base_sha256 != optimized.base.sha256 or manifest.pages != optimized.pages:
         raise StoreError(Code.NOT_READY, f"The chunks of document {at.document} are of another base.")
+    store.staging.require(at.claim, [staged(chunk) for chunk in manifest.chunks])
     document = store.documents.get(at.document)
     if document.base != optimized.base:
         raise StoreError(Code.SUPERSEDED, f"Document {at.document} has another base by now.")

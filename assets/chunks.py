@@ -20,12 +20,13 @@ from dagster import (
 from assets.partitions import documents
 from assets.platform import Platform
 from assets.refined import refine
-from assets.stage import Stage, stage
+from assets.stage import BASE_MADE, Stage, stage
 from assets.values import Chunk, ChunkManifest, ChunkTask, OptimizedPdf
 from pdf.chunks import analyze_pages, ranges
 from pdf.layout.analyzer import engine
 from resources.errors import Code, StoreError
 from resources.objects import Objects
+from resources.staging import Staged
 from resources.values import ObjectRef
 
 
@@ -39,7 +40,9 @@ def plan(context: OpExecutionContext, platform: Platform, base: OptimizedPdf) ->
     settings = platform.settings
     cut = ranges(base.pages, settings.chunk_pages, settings.chunk_min_pages)
     for index, (first, last) in enumerate(cut):
-        task = ChunkTask(base.document, base.revision, base.generation, base.base, index, len(cut), first, last)
+        task = ChunkTask(
+            base.document, base.revision, base.generation, base.base, index, len(cut), base.pages, first, last
+        )
         yield DynamicOutput(task, mapping_key=str(index))
 
 
@@ -49,14 +52,25 @@ def analyze(context: OpExecutionContext, platform: Platform, task: ChunkTask) ->
     with stage(context, platform, "chunk", "TAGGING") as at:
         at.phase.page_count = task.last - task.first
         at.phase.chunk_count, at.phase.chunk_index = task.count, task.index
+        at.store.guards.before_band(at.claim, task.pages)
         chunk = chunk_of(at, task)
+        landed = at.store.staging.put(at.claim, staged(chunk))
+        at.store.work.reach(at.claim, BASE_MADE + landed, task.pages)
     return Output(chunk, metadata={"pages": task.last - task.first, "reused": chunk.reused, **at.phase_metadata()})
 
 
-@op(out=Out(ChunkManifest), description="All chunks of the document, in order and complete.")
-def collect(platform: Platform, base: OptimizedPdf, chunks: list[Chunk]) -> Output[ChunkManifest]:
+@op(out=Out(ChunkManifest), description="All chunks of the document, in order and complete, made its own at once.")
+def collect(
+    context: OpExecutionContext, platform: Platform, base: OptimizedPdf, chunks: list[Chunk]
+) -> Output[ChunkManifest]:
     """The manifest that assembly goes by: nothing partial passes for whole."""
-    manifest = manifest_of(base, chunks, engine(platform.analyzer))
+    with stage(context, platform, "collect", "TAGGING") as at:
+        manifest = manifest_of(base, chunks, engine(platform.analyzer))
+        staging, there = at.store.staging, {one.index for one in at.store.staging.of(at.claim)}
+        for chunk in chunks:  # only where this run is another's re-execution, whose claim had staged them
+            if chunk.index not in there:
+                staging.put(at.claim, staged(chunk))
+        staging.commit(at.claim, len(chunks), base.pages)
     metadata: dict[str, Any] = {
         "pages": base.pages,
         "chunks": len(chunks),
@@ -81,6 +95,12 @@ def tagging_chunks(optimized_pdf: OptimizedPdf) -> ChunkManifest:
     return manifest
 
 
+def staged(chunk: Chunk) -> Staged:
+    """A chunk as the store gathers it."""
+    facts = {"base_sha256": chunk.base_sha256, "engine": chunk.engine}
+    return Staged(chunk.index, chunk.first, chunk.last, chunk.stored, facts)
+
+
 def key_of(task: ChunkTask) -> str:
     """Where a chunk's checkpoint lies."""
     return f"chunks/{task.document}/r{task.revision}/{task.index}.json"
@@ -93,7 +113,7 @@ def chunk_of(at: Stage, task: ChunkTask) -> Chunk:
     analyzer = at.platform.analyzer
     name = engine(analyzer)
     wanted = {"base_sha256": task.base.sha256, "engine": name, "first": task.first, "last": task.last}
-    found = stored(objects, key, wanted)
+    found = checkpoint(objects, key, wanted)
     if found is not None:
         return Chunk(task.index, task.first, task.last, found, task.base.sha256, name, True)
     base = at.platform.file(task.base)
@@ -108,7 +128,7 @@ def chunk_of(at: Stage, task: ChunkTask) -> Chunk:
     return Chunk(task.index, task.first, task.last, ref, task.base.sha256, name, False)
 
 
-def stored(objects: Objects, key: str, wanted: dict[str, Any]) -> ObjectRef | None:
+def checkpoint(objects: Objects, key: str, wanted: dict[str, Any]) -> ObjectRef | None:
     """The checkpoint at a key, if it is what is wanted: its first line says of which base, engine and pages it is."""
     ref = objects.head(key)
     if ref is None:

@@ -7,7 +7,7 @@ from dagster import AssetExecutionContext, MaterializeResult, asset
 
 from assets.partitions import documents
 from assets.platform import Platform
-from assets.stage import Stage, stage
+from assets.stage import BASE_MADE, Stage, stage
 from assets.values import OptimizedPdf, UploadedPdf
 from pdf.base import make_base
 from pdf.errors import Code, PdfError
@@ -34,6 +34,7 @@ def optimized_pdf(
     with stage(context, platform, "optimize", "OPTIMIZING") as at:
         at.phase.page_count = uploaded_pdf.inspection.pages
         value, facts = base_of(at, uploaded_pdf)
+        at.store.work.reach(at.claim, BASE_MADE, value.pages)
     saved = uploaded_pdf.source.size - value.base.size
     metadata: dict[str, Any] = {
         "size_before_bytes": uploaded_pdf.source.size,

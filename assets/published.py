@@ -62,7 +62,8 @@ def publish(at: Stage, number: int) -> tuple[PublishedVersion | None, list[str]]
         return _value(version, iso(store.clock())), []
     store.work.check(at.claim)
     done = store.work.done(at.claim)
-    publication.publish(store.versions, version, "policy", at.platform.settings.public_base_url, [done])
+    publication.publish(store.versions, version, "policy", at.platform.settings.public_base_url, done)
+    store.work.owners.leave_place(at.claim.owner, at.claim.place, at.claim.token)
     tell_done(at)
     return _value(store.versions.get(at.document, number), iso(store.clock())), []
 

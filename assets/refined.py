@@ -60,7 +60,8 @@ def _page(at: Stage, task: ChunkTask, base: Path, layout: PageAnalysis, analyzer
         units=refined.usage.units,
     )
     fact = f"{task.document}:{task.base.sha256[:16]}:{engine(analyzer)}:{layout.number}"
-    store.ledger.record(COST, fact, when, facts)
+    also = store.work.spend(at.claim, refined.usage.usd) if refined.usage.usd else None
+    store.ledger.record(COST, fact, when, facts, also)
     return refined.page
 
 

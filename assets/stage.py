@@ -18,13 +18,15 @@ from assets.ceilings import Phase, PhaseRecord
 from assets.platform import Platform
 from assets.retry import Problem, problem_of, retries_left, retry_or_fail
 from pdf.errors import Code as PdfCode
-from resources.errors import StoreError
+from resources.errors import Code, StoreError
 from resources.ledger import CEILINGS, COST, cost
 from resources.store import Store
-from resources.work import FAILED, REMEDIATE, Claim
+from resources.work import DONE, FAILED, REMEDIATE, Claim, Row
 
 Context = AssetExecutionContext | OpExecutionContext
 KIND_TAG, GENERATION_TAG, VERSION_TAG = "work", "generation", "version"
+#: How far a document's work has got (`Work.reach`): its base is there; then a step a chunk, assembly, the verdict.
+BASE_MADE = 1
 #: What a file itself is the reason for: the document is refused, not failed.
 REFUSALS = frozenset(
     (
@@ -41,7 +43,18 @@ REFUSALS = frozenset(
     )
 )
 #: Codes that say that this run has lost the right to settle anything.
-LOST = frozenset(("CLAIM_LOST", "SUPERSEDED", "CANCELLED", "CLAIM_HELD", "ATTEMPTS_EXHAUSTED"))
+LOST = frozenset(
+    (
+        "CLAIM_LOST",
+        "SUPERSEDED",
+        "CANCELLED",
+        "CLAIM_HELD",
+        "OWNER_BUSY",
+        "OWNER_REVOKED",
+        "ATTEMPTS_EXHAUSTED",
+        "ATTEMPT_CAP",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -144,7 +157,8 @@ def publish_phase(context: Context, platform: Platform, phase: Phase, claim: Cla
         cpu_seconds=round(record.cpu_seconds, 3),
         usd=round(dollars, 8),
     )
-    store.ledger.record(COST, fact, now, spent)
+    also = store.work.spend(claim, dollars) if dollars else None
+    store.ledger.record(COST, fact, now, spent, also)
 
 
 def settle_failure(store: Store, claim: Claim, stage_name: str, problem: Problem) -> None:
@@ -165,7 +179,9 @@ def settle_failure(store: Store, claim: Claim, stage_name: str, problem: Problem
 
 
 def tell_failure(store: Store, claim: Claim, stage_name: str, code: str, message: str) -> None:
-    """Write a final failure where people look: the document and the job. Repeated, it changes nothing."""
+    """Write a final failure where people look: the document and the job; a guard's, to an operator too. Repeated, it
+    changes nothing."""
+    store.guards.alert(claim.document, claim.kind, code, message)
     if claim.kind != REMEDIATE:
         return
     outcome = "refused" if code in REFUSALS else "failed"
@@ -181,6 +197,17 @@ def tell_failure(store: Store, claim: Claim, stage_name: str, code: str, message
     store.jobs.settle_file(
         claim.job_id, claim.job_started, claim.document, ok=False, stage=stage_name, code=code, reason=message
     )
+
+
+def tell_settled(store: Store, row: Row, stage_name: str = "run") -> None:
+    """Write what a settled row says where people look: its document and its job. Repeated, it changes nothing."""
+    if row.state == FAILED:
+        code, reason = row.code or "UNEXPECTED", row.reason or "No reason was recorded."
+        tell_failure(store, row.claim(), stage_name, code, reason)
+        if code in (Code.STALLED, Code.REDELIVERY_LOOP):
+            store.costs.refund(row)
+    elif row.state == DONE and row.kind == REMEDIATE:
+        store.jobs.settle_file(row.job_id, row.job_started, row.document, ok=True)
 
 
 def title_of(key: str) -> str:

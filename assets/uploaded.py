@@ -11,9 +11,8 @@ from assets.stage import Stage, stage, title_of
 from assets.values import UploadedPdf
 from pdf.errors import Code, PdfError
 from pdf.inspect import Inspection, inspect
+from resources.rows import LONG
 from resources.values import ObjectRef
-
-LONG = "long"
 
 
 @asset(
@@ -79,6 +78,6 @@ def lane_allows(at: Stage, found: Inspection) -> bool:
     if found.pages > most:
         raise PdfError(Code.DOCUMENT_TOO_LARGE, f"The document has {found.pages} pages; the most is {most}.")
     if found.pages > settings.max_pages and at.claim.lane != LONG:
-        at.store.work.reroute(at.claim, LONG)
+        at.store.work.reroute(at.claim, LONG, found.pages)
         return False
     return True

@@ -45,7 +45,7 @@ class OptimizedPdf:
 
 @dataclass(frozen=True)
 class ChunkTask:
-    """Pages ``first`` to ``last - 1`` of a base, to be analyzed. ``count`` is how many chunks the document has."""
+    """Pages ``first`` to ``last - 1`` of a base, to be analyzed; the document has ``count`` chunks, ``pages`` pages."""
 
     document: str
     revision: int
@@ -53,6 +53,7 @@ class ChunkTask:
     base: ObjectRef
     index: int
     count: int
+    pages: int
     first: int
     last: int
 

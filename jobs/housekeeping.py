@@ -1,17 +1,13 @@
 """Housekeeping: scanning the bucket for what no event told of, redriving dead letters, retiring partitions, purging."""
 
-import logging
-
 from dagster import Config, DefaultScheduleStatus, OpExecutionContext, ScheduleDefinition, job, op
 from pydantic import Field
 
 from assets.partitions import PARTITION_SET
 from assets.platform import Platform
-from jobs.intake import UNSUPPORTED, job_of, take_object
+from jobs.scan import scan_bucket
 from resources.documents import Documents
 from resources.errors import StoreError
-from resources.queues import INCOMING, ObjectCreated
-from resources.store import Store
 from resources.work import REMEDIATE, SETTLED
 
 
@@ -21,38 +17,17 @@ class Redrive(Config):
     queue: str = Field("intake", description="`intake` or `verify`")
 
 
-@op(description="Take what lies under incoming/ and no event has told of.")
+@op(description="Take what lies under incoming/ and no event has told of, and what failed by no fault of its own.")
 def scan(context: OpExecutionContext, platform: Platform) -> None:
     """A file that the store knows in this version is skipped; at most so many are taken at a time."""
     if platform.settings.intake_mode == "realtime":
         context.log.info("INTAKE_MODE is realtime: nothing is scanned.")
         return
-    seen, taken = look_through(platform.store, context.log)
-    context.log.info("Scanned %d objects, took %d.", seen, taken)
-
-
-def look_through(store: Store, log: logging.Logger) -> tuple[int, int]:
-    """Take what no event told of; returns how many objects were seen and taken."""
-    taken = seen = 0
-    jobs: set[str] = set()
-    for found in store.objects.keys(INCOMING):
-        seen += 1
-        head = store.objects.head(found.key)
-        if head is None:
-            continue
-        # A listing has no sequencer; the empty one is earlier than any event's, so it never replaces what one told.
-        event = ObjectCreated(store.objects.bucket, found.key, head.version_id, head.size, "")
-        answer = take_object(store, event)
-        taken += answer == "new"
-        if answer == UNSUPPORTED:
-            jobs.add(job_of(found.key, store.settings.job_folder_depth))
-        if taken >= store.settings.scan_job_limit:
-            break
-    for job_id in sorted(jobs):
-        job = store.jobs.latest(job_id)
-        if job is not None and store.jobs.end_empty(job):
-            log.warning("Job %s has failed: none of its files is a PDF.", job_id)
-    return seen, taken
+    found = scan_bucket(platform.store, context.log)
+    context.log.info(
+        "Scanned %d objects: %d taken, %d taken again, %d jobs reclaimed.",
+        *(found.seen, found.taken, found.again, found.reclaimed),
+    )
 
 
 @op(description="Put a queue's dead letters back into it, after the cause was mended.")

@@ -8,7 +8,7 @@ from dagster import AssetSelection, RunRequest, define_asset_job, multi_or_in_pr
 
 from assets.stage import GENERATION_TAG, KIND_TAG, VERSION_TAG
 from resources.settings import Settings
-from resources.work import REMEDIATE, Row
+from resources.work import LONG, REMEDIATE, Row
 
 STAGES = (
     "uploaded_pdf",
@@ -19,7 +19,6 @@ STAGES = (
     "published_version",
 )
 DOCUMENT_TAG, LANE_TAG, OWNER_TAG, JOB_TAG = "document", "lane", "owner", "job"
-LONG = "long"
 #: What a worker of the long lane asks of ECS: four bands in flight, each with up to 2 GiB, and the run itself.
 HEAVY_TAGS = {"ecs/cpu": "4096", "ecs/memory": "10240"}
 

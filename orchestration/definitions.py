@@ -20,6 +20,7 @@ from jobs.housekeeping import JOBS, SCHEDULES
 from jobs.metrics import build_metrics, hourly_metrics
 from jobs.remediation import remediate_document, verify_version
 from sensors.dead_letters import dead_letters
+from sensors.guards import sweep
 from sensors.intake import intake
 from sensors.settlement import SENSORS
 from sensors.verification import verification
@@ -38,7 +39,7 @@ def build_definitions(resources: Mapping[str, Any] | None = None) -> Definitions
             *METRICS,
         ],
         jobs=[remediate_document, verify_version, build_metrics, *JOBS],
-        sensors=[intake, verification, dead_letters, *SENSORS],
+        sensors=[intake, verification, dead_letters, sweep, *SENSORS],
         schedules=[*SCHEDULES, hourly_metrics],
         resources={"platform": Platform(), "io_manager": references, **(resources or {})},
     )

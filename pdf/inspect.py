@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pikepdf
 
+from pdf import header
 from pdf.content.painting import inherited
 from pdf.errors import Code, PdfError
 from pdf.scan import PageContent, look
@@ -21,8 +22,6 @@ from pdf.streams import Undecodable, read
 SCAN_SHARE = 0.8
 #: What qpdf says when its repair could not bring everything back.
 _LOSS = re.compile(r"treating stream as empty|EOF after endobj|unable to find trailer dictionary")
-#: Bytes in which a header may hide behind junk (readers accept it there).
-HEADER_WITHIN = 1024
 
 
 @dataclass(frozen=True)
@@ -119,25 +118,10 @@ def _digest(source: Path) -> tuple[str, int]:
 
 
 def _has_header(source: Path) -> None:
-    """A PDF says so near its beginning (ISO 32000-1 7.5.2); some readers accept up to 1024 bytes before it."""
     with source.open("rb") as stream:
-        head = stream.read(4 * HEADER_WITHIN)
-    if not head:
-        raise PdfError(Code.NOT_A_PDF, "The file is empty.")
-    if b"%PDF-" not in head and b"%!PS-Adobe" not in head[:HEADER_WITHIN]:
-        kind = _kind(head)
-        raise PdfError(Code.NOT_A_PDF, f"The file is no PDF{f', but {kind}' if kind else ''}.")
-
-
-def _kind(head: bytes) -> str:
-    start = head.lstrip()[:64].lower()
-    if head.startswith(b"PK\x03\x04"):
-        return "a ZIP archive or an office document"
-    if start.startswith((b"<!doctype html", b"<html")):
-        return "a web page"
-    if head.startswith((b"\xff\xd8", b"\x89PNG", b"GIF8")):
-        return "a picture"
-    return ""
+        problem = header.problem(stream.read(header.HEAD_BYTES))
+    if problem:
+        raise PdfError(Code.NOT_A_PDF, problem)
 
 
 def _plain(message: str, source: Path) -> str:

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from resources.documents import Documents, doc_key
 from resources.ledger import COST, Ledger, cost
+from resources.rows import Row
 from resources.table import Refused, Write
 from resources.values import new_token
 from resources.versions import SETTLED, Version, version_key
@@ -82,6 +83,17 @@ class Costs:
         except Refused:
             return False
         return True
+
+    def refund(self, row: Row) -> bool:
+        """Give back what work has cost that was stopped by no fault of its document; once a generation.
+
+        The condition: the fact is not booked. False where there is nothing, or it was booked before.
+        """
+        if row.spent_usd <= 0:
+            return False
+        fact = f"refund:{row.document}:{row.kind}:g{row.generation}"
+        fields = cost("refund", row.document, row.owner, job_id=row.job_id, pages=row.pages, usd=-row.spent_usd)
+        return self.ledger.record(COST, fact, row.updated_at, fields)
 
 
 def seconds_of(iso: str | None) -> float:

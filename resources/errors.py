@@ -31,6 +31,17 @@ class Code(StrEnum):
     CANCELLED = "CANCELLED"
     ATTEMPTS_EXHAUSTED = "ATTEMPTS_EXHAUSTED"
     ALREADY_REROUTED = "ALREADY_REROUTED"
+    # An owner whose access was revoked, or who has enough in work.
+    OWNER_REVOKED = "OWNER_REVOKED"
+    OWNER_BUSY = "OWNER_BUSY"
+    # Staged results.
+    STAGE_CONFLICT = "STAGE_CONFLICT"
+    OVER_BUDGET = "OVER_BUDGET"
+    # Runaway guards.
+    ATTEMPT_CAP = "ATTEMPT_CAP"
+    COST_CEILING = "COST_CEILING"
+    REDELIVERY_LOOP = "REDELIVERY_LOOP"
+    STALLED = "STALLED"
     # A provider asked for a rest.
     COOLING_DOWN = "COOLING_DOWN"
     # Publication.

@@ -181,9 +181,39 @@ class Jobs:
             return False
         return True
 
+    def touch(self, job: Job) -> None:
+        """An active job has moved, or is known to wait its turn. The condition: it is as it was seen."""
+        self._turn(job, "SET updatedAt = :now", {})
+
+    def reclaim(self, job: Job) -> bool:
+        """An active job that nothing works on any more has failed; True where it was said now.
+
+        The condition: it did not move since it was looked at.
+        """
+        values = {":failed": FAILED, ":error": "Nothing worked on it any more: it is taken again."}
+        return self._turn(job, "SET #status = :failed, #error = :error, updatedAt = :now", values)
+
+    def _turn(self, job: Job, update: str, values: dict[str, Any]) -> bool:
+        names = {"#status": "status", **({"#error": "error"} if "#error" in update else {})}
+        try:
+            self.table.write(
+                Write(
+                    job_key(job.id),
+                    job.started,
+                    update=update,
+                    condition="#status = :seen AND updatedAt = :before",
+                    values={**values, ":now": self.clock(), ":seen": job.status, ":before": job.updated_at},
+                    names=names,
+                )
+            )
+        except Refused:
+            return False
+        return True
+
     def advance(self, job_id: str, started: str, status: str) -> None:
-        """Move the status forward; what would move it back, or off its end, changes nothing."""
-        before = FORWARD[: FORWARD.index(status)]
+        """Move the status forward, or say that it moves on where it is; what would move it back, or off its end,
+        changes nothing."""
+        before = FORWARD[: FORWARD.index(status) + 1]
         names = {f":s{n}": value for n, value in enumerate(before)}
         try:
             self.table.write(

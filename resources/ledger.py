@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from resources.table import Item, Refused, Table, Write
-from resources.values import iso
+from resources.values import iso, new_token
 
 COST, CEILINGS = "cost_ledger", "phase_ceilings"
 #: How long facts stay in the table; the Parquet files made of them stay.
@@ -55,10 +55,22 @@ class Ledger:
             f"{kind}#{day_of(at)}", fact_id, put=item, condition="attribute_not_exists(pk)", table=self.table.name
         )
 
-    def record(self, kind: str, fact_id: str, at: float, fields: Mapping[str, Any]) -> bool:
-        """Book a fact. False where it is booked already: the first one stands."""
+    def record(self, kind: str, fact_id: str, at: float, fields: Mapping[str, Any], also: Write | None = None) -> bool:
+        """Book a fact. False where it is booked already: the first one stands.
+
+        `also` is written in the same moment, so that it is done once too; where it does not hold, the fact is booked
+        alone: what was spent was spent.
+        """
+        fact = self.fact(kind, fact_id, at, fields)
         try:
-            self.table.write(self.fact(kind, fact_id, at, fields))
+            if also is not None:
+                try:
+                    self.table.transact([fact, also], new_token())
+                    return True
+                except Refused as refused:
+                    if refused.index == 0:
+                        return False
+            self.table.write(fact)
         except Refused:
             return False
         return True

@@ -114,6 +114,22 @@ class Objects:
             raise
         return dict(found.get("Metadata", {}))
 
+    def peek(self, key: str, version_id: str, most: int) -> bytes | None:
+        """The first bytes of an object, `most` of them; None where it is gone."""
+        try:
+            found = self.client.get_object(
+                Bucket=self.bucket, Key=key, VersionId=version_id, Range=f"bytes=0-{most - 1}"
+            )
+            with found["Body"] as body:
+                return bytes(body.read(most))
+        except ClientError as error:
+            status = error.response["ResponseMetadata"].get("HTTPStatusCode")
+            if status in (404, 405):
+                return None
+            if status == 416:  # what is empty has no first byte
+                return b""
+            raise
+
     def fetch(self, ref: ObjectRef, path: Path) -> None:
         """Write exactly the pinned bytes to `path`. Raises StoreError OBJECT_MISSING, OBJECT_CHANGED."""
         got = self.download(ref.key, ref.version_id, path)
@@ -165,6 +181,13 @@ class Objects:
             BucketKeyEnabled=True,
         )
         return ObjectRef(key, found["VersionId"], ref.sha256, ref.size)
+
+    def latest(self, prefix: str) -> Iterator[ObjectRef]:
+        """Current objects under a prefix with their VersionIds, in key order; `sha256` is empty."""
+        for page in self.client.get_paginator("list_object_versions").paginate(Bucket=self.bucket, Prefix=prefix):
+            for found in page.get("Versions", []):
+                if found["IsLatest"]:
+                    yield ObjectRef(found["Key"], found["VersionId"], "", found["Size"])
 
     def keys(self, prefix: str, limit: int | None = None) -> Iterator[ObjectRef]:
         """Current objects under a prefix, in key order; `version_id` and `sha256` are empty (a listing has neither)."""

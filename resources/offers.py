@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 
 from resources.errors import Code, StoreError
 from resources.rows import (
@@ -30,12 +31,22 @@ class Offers(Rows):
     """Offering work, and taking what is due."""
 
     def offer(
-        self, doc: str, owner: str, source: Source, job_id: str, job_started: str, *, due_at: float, lane: str = "fast"
+        self,
+        doc: str,
+        owner: str,
+        source: Source,
+        job_id: str,
+        job_started: str,
+        *,
+        due_at: float,
+        lane: str = "fast",
+        over: Source | None = None,
     ) -> str:
         """An upload is to be worked on: ``new``, ``replaced``, ``duplicate`` or ``stale``. Durable when it returns.
 
-        The condition: there is no row; or its source is another VersionId with an earlier sequencer. A newer upload
-        is a new source revision and generation: what runs for the old one can change nothing any more.
+        The condition: there is no row; or its source is another VersionId with an earlier sequencer, or the one that is
+        known to be older (`over`). A newer upload is a new source revision and generation: what runs for the old one
+        can change nothing any more.
         """
         now = self.clock()
         item: Item = {
@@ -64,7 +75,8 @@ class Offers(Rows):
             assert stands.source is not None
             if stands.source.version_id == source.version_id:
                 return "duplicate"
-            if not later(source.sequencer, stands.source.sequencer):
+            older = over is not None and stands.source.version_id == over.version_id
+            if not older and not later(source.sequencer, stands.source.sequencer):
                 return "stale"
             try:
                 self._change(
@@ -73,7 +85,8 @@ class Offers(Rows):
                     "SET #state = :queued, #source = :source, generation = generation + :one, "
                     "revision = revision + :one, jobId = :job, jobStarted = :started, lane = :lane, "
                     "attempts = :none, dueQueue = :queued, dueAt = :due, updatedAt = :now "
-                    "REMOVE #token, runId, leaseExpiresAt, reroutedAt, code, reason",
+                    "REMOVE #token, runId, leaseExpiresAt, reroutedAt, code, reason, progress, highWater, barren, "
+                    "spentUsd, guardAlertedAt, retaken",
                     "#source.versionId = :before",
                     {
                         ":queued": QUEUED,
@@ -93,19 +106,19 @@ class Offers(Rows):
                 continue
 
     def learn_sequencer(self, row: Row, sequencer: str) -> None:
-        """An upload that a scan found has no place among its key's events yet; its own event tells it.
+        """An upload that a scan found has no place of its own among its key's events yet; its own event tells it.
 
         Without it a late event of an older upload would count as newer.
         """
-        if not sequencer or row.source is None or row.source.sequencer:
+        if row.source is None or not later(sequencer, row.source.sequencer):
             return
         try:
             self._change(
                 row.document,
                 row.kind,
                 "SET #source.sequencer = :told",
-                "#source.versionId = :version AND #source.sequencer = :none",
-                {":told": sequencer, ":version": row.source.version_id, ":none": ""},
+                "#source.versionId = :version AND #source.sequencer = :known",
+                {":told": sequencer, ":version": row.source.version_id, ":known": row.source.sequencer},
             )
         except Refused:
             return  # it has moved on, or knows it already
@@ -121,9 +134,10 @@ class Offers(Rows):
             return self._change(
                 doc,
                 REMEDIATE,
-                "SET #state = :queued, generation = generation + :one, attempts = :none, jobId = :job, "
-                "jobStarted = :started, dueQueue = :queued, dueAt = :now, updatedAt = :now "
-                "REMOVE #token, runId, leaseExpiresAt, code, reason",
+                "SET #state = :queued, generation = generation + :one, attempts = :none, barren = :none, "
+                "highWater = if_not_exists(progress, :none), jobId = :job, jobStarted = :started, "
+                "dueQueue = :queued, dueAt = :now, updatedAt = :now "
+                "REMOVE #token, runId, leaseExpiresAt, code, reason, spentUsd, guardAlertedAt, retaken",
                 "#owner = :owner AND #state IN (:failed, :cancelled)",
                 {
                     ":queued": QUEUED,
@@ -144,6 +158,39 @@ class Offers(Rows):
             if row.state == DONE:
                 raise StoreError(Code.NOT_READY, f"The work on document {doc} is done.") from refused
             return row
+
+    def take_again(self, row: Row, job_id: str, job_started: str, most: int) -> Row | None:
+        """A scan takes failed or forgotten work again, `most` times: a new generation in a new run of its job, due now.
+
+        None where it has moved on. The condition: state, generation and time of change are those that were seen, and it
+        was not taken again too often.
+        """
+        now = self.clock()
+        try:
+            return self._change(
+                row.document,
+                row.kind,
+                "SET #state = :queued, generation = generation + :one, attempts = :none, barren = :none, "
+                "highWater = if_not_exists(progress, :none), retaken = if_not_exists(retaken, :none) + :one, "
+                "jobId = :job, jobStarted = :started, dueQueue = :queued, dueAt = :now, updatedAt = :now "
+                "REMOVE #token, runId, leaseExpiresAt, code, guardAlertedAt",
+                "#state = :before AND generation = :seen AND updatedAt = :moved "
+                "AND (attribute_not_exists(retaken) OR retaken < :most)",
+                {
+                    ":queued": QUEUED,
+                    ":one": 1,
+                    ":none": 0,
+                    ":job": job_id,
+                    ":started": job_started,
+                    ":now": now,
+                    ":before": row.state,
+                    ":seen": row.generation,
+                    ":moved": row.updated_at,
+                    ":most": most,
+                },
+            )
+        except Refused:
+            return None
 
     def offer_verification(self, doc: str, version: int, owner: str, revision: int) -> str:
         """A saved version is to be verified: ``new``, or ``duplicate`` while a row for it waits or runs."""
@@ -176,22 +223,28 @@ class Offers(Rows):
             return "duplicate"
         return "new"
 
-    def due(self, limit: int) -> list[Row]:
+    def due(self, limit: int, busy: Callable[[], Mapping[str, int]] = dict) -> list[Row]:
         """Take rows whose time has come, fairly: owners with nothing running first, then by time.
 
-        A row that is taken is due again after `hold_seconds` unless it is claimed: a crash between this and the run
-        only delays. Taking is conditional, so that two who look at once do not both take.
+        `busy` says how many runs there are for an owner, waiting or under way: an owner who has as many as may be
+        active waits. A row that is taken is due again after `hold_seconds` unless it is claimed: a crash between this
+        and the run only delays. Taking is conditional, so that two who look at once do not both take.
         """
         now = self.clock()
         values = {":queue": QUEUED, ":now": now}
         waiting = [
             Row.read(i) for i in self.table.index("by_due", "dueQueue = :queue AND dueAt <= :now", values, LOOK_AT)
         ]
-        running = Counter(row.owner for row in self.running())
+        if not waiting:
+            return []
+        running, asked = Counter(row.owner for row in self.running()), busy()
         turns: Counter[str] = Counter()
         order = []
         for row in sorted(waiting, key=lambda row: (row.due_at, row.created_at, row.document)):
-            order.append(((running[row.owner] + turns[row.owner]), row.due_at, row.created_at, row.document, row))
+            active = max(running[row.owner], asked.get(row.owner, 0)) + turns[row.owner]
+            if active >= self.owners.places:
+                continue
+            order.append((active, row.due_at, row.created_at, row.document, row))
             turns[row.owner] += 1
         out: list[Row] = []
         for *_, row in sorted(order, key=lambda entry: entry[:4]):

@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0)]
 
 
 class Settings(BaseSettings):
@@ -31,9 +32,13 @@ class Settings(BaseSettings):
     folder_wait_seconds: Seconds = Field(30, description="A folder becomes one job when it was quiet for this long")
     intake_batch_messages: Positive = Field(200, description="Messages that the intake sensor takes at one tick")
     intake_launch_limit: Positive = Field(50, description="Runs that the intake sensor asks for at one tick")
+    intake_queue_runs: Positive = Field(
+        50, description="Most runs in Dagster's queue; what is due beyond them waits in the store"
+    )
     intake_mode: Literal["realtime", "batch", "both"] = Field("both", description="Events, the scheduled scan, or both")
     job_folder_depth: Annotated[int, Field(ge=1, le=8)] = Field(1, description="Folders that name a job, in a scan")
     scan_job_limit: Positive = Field(50, description="Jobs that one scan takes")
+    scan_retake_limit: Positive = Field(5, description="How often a scan takes a file again whose run has failed")
     stale_job_minutes: Positive = Field(30, description="An active job that did not move for this long is reclaimed")
     rewrite_signed: bool = Field(False, description="Take signed PDFs too; their signatures do not outlive tagging")
     max_source_mb: Positive = Field(500, description="Largest upload")
@@ -52,10 +57,22 @@ class Settings(BaseSettings):
     # Work.
     max_attempts: Positive = Field(5, description="Attempts of a unit of work before it fails for good")
     retry_seconds: Seconds = Field(10, description="Wait after a first failed attempt; each later one is 2.5 times it")
+    owner_active_rows: Positive = Field(8, description="Units of work of one owner that are asked for or run at once")
+    stage_max_chunks: Positive = Field(4096, description="Chunks that one generation may stage")
+    stage_max_items: Positive = Field(50_000, description="Pages that one generation may stage")
+    stage_chunk_items: Positive = Field(250, description="Pages that one staged chunk may have")
     claim_lease_seconds: Positive = Field(600, description="A claim that was not renewed for this long is over")
     claim_renew_seconds: Positive = Field(60, description="How often a worker renews its claim")
     due_hold_seconds: Positive = Field(120, description="Work that was asked to run and did not begin is due again")
     editor_lease_seconds: Positive = Field(45, description="An editor's lease ends so long after its last heartbeat")
+
+    # Guards of the long lane.
+    host_max_attempts: Positive = Field(3, description="Attempts in a row that may get no further on the long lane")
+    cost_ceiling_usd: Amount = Field(5.0, description="What any document may cost over all attempts, at least")
+    cost_ceiling_usd_a_page: Amount = Field(1.0, description="What a document may cost a page, if that is more")
+    sweep_minutes: Positive = Field(240, description="Work that did not move for this long is rerouted, or fails")
+    host_lane_minutes: Positive = Field(480, description="How long a document may be on the long lane, and")
+    host_lane_minutes_a_page: Amount = Field(3.0, description="so much longer for each of its pages")
 
     # The API.
     api_port: Positive = Field(3080, description="Port of the API")

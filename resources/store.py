@@ -10,13 +10,16 @@ from resources.cooldowns import Cooldowns
 from resources.costs import Costs
 from resources.deletion import Deletion
 from resources.documents import Documents
+from resources.guards import Bounds, Guards
 from resources.jobs import Jobs
 from resources.keys import Keys
 from resources.ledger import Ledger
 from resources.log import Log
 from resources.objects import Objects
+from resources.owners import Owners
 from resources.queues import Queue
 from resources.settings import Settings
+from resources.staging import Budget, Staging
 from resources.table import Table
 from resources.uploads import Uploads
 from resources.values import Clock
@@ -35,6 +38,8 @@ class Store:
     log: Log
     versions: Versions
     work: Work
+    staging: Staging
+    guards: Guards
     cooldowns: Cooldowns
     jobs: Jobs
     ledger: Ledger
@@ -56,8 +61,10 @@ def make_store(settings: Settings, clients: Clients, clock: Clock) -> Store:
     work = Work(
         rows,
         clock,
+        Owners(rows, clock, settings.owner_active_rows),
         lease_seconds=settings.claim_lease_seconds,
         max_attempts=settings.max_attempts,
+        max_barren=settings.host_max_attempts,
         hold_seconds=settings.due_hold_seconds,
         renew_seconds=settings.claim_renew_seconds,
         retry_seconds=settings.retry_seconds,
@@ -65,6 +72,15 @@ def make_store(settings: Settings, clients: Clients, clock: Clock) -> Store:
 
     versions = Versions(documents, objects)
     ledger = Ledger(Table(clients.dynamodb, settings.ledger_table))
+    alerts = TopicAlerts(clients.sns, settings.alerts_topic_name) if settings.alerts_topic else LogAlerts()
+    bounds = Bounds(
+        settings.sweep_minutes,
+        settings.host_lane_minutes,
+        settings.host_lane_minutes_a_page,
+        settings.cost_ceiling_usd,
+        settings.cost_ceiling_usd_a_page,
+    )
+    budget = Budget(settings.stage_max_chunks, settings.stage_max_items, settings.stage_chunk_items)
     costs = Costs(documents, ledger, settings.hourly_rate_usd)
 
     def queue(name: str) -> Queue:
@@ -78,6 +94,8 @@ def make_store(settings: Settings, clients: Clients, clock: Clock) -> Store:
         log=Log(documents, objects),
         versions=versions,
         work=work,
+        staging=Staging(work, budget),
+        guards=Guards(work, alerts, bounds, long_lane=settings.long_lane_enabled),
         cooldowns=Cooldowns(rows, clock),
         jobs=Jobs(rows, clock),
         ledger=ledger,
@@ -88,5 +106,5 @@ def make_store(settings: Settings, clients: Clients, clock: Clock) -> Store:
         intake_dead=queue(f"{settings.intake_queue}-dlq"),
         verify=queue(settings.verify_queue),
         verify_dead=queue(f"{settings.verify_queue}-dlq"),
-        alerts=TopicAlerts(clients.sns, settings.alerts_topic_name) if settings.alerts_topic else LogAlerts(),
+        alerts=alerts,
     )

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -21,6 +22,7 @@ from resources.rows import (
     CANCELLED,
     DONE,
     FAILED,
+    LONG,
     QUEUED,
     REMEDIATE,
     RUNNING,
@@ -41,6 +43,7 @@ __all__ = [
     "CANCELLED",
     "DONE",
     "FAILED",
+    "LONG",
     "QUEUED",
     "REMEDIATE",
     "RUNNING",
@@ -63,8 +66,9 @@ class Work(Offers):
 
         A row that was settled is worked on again in a new generation (a person rematerialized it). With `generation`,
         a run that was asked for an older one is SUPERSEDED. Raises NOT_FOUND, CLAIM_HELD, CANCELLED, SUPERSEDED,
-        ATTEMPTS_EXHAUSTED. The condition: nothing has changed since it was looked at, and nobody else has a live claim;
-        and `also` (the provider that the work needs may be asked) holds, else COOLING_DOWN.
+        ATTEMPTS_EXHAUSTED, ATTEMPT_CAP, OWNER_REVOKED, OWNER_BUSY. The conditions: nothing has changed since it was
+        looked at, and nobody else has a live claim; the owner's access is what it was, and has a place; and `also` (the
+        provider that the work needs may be asked) holds, else COOLING_DOWN.
         """
         for _ in range(20):
             row = self.get(doc, kind)
@@ -72,7 +76,7 @@ class Work(Offers):
                 raise StoreError(Code.NOT_FOUND, f"There is no work on document {doc}.")
             now = self.clock()
             if row.state == RUNNING and row.run_id == run_id and row.token is not None:
-                return self._claim_of(row)
+                return row.claim()
             if generation is not None and row.generation != generation:
                 raise StoreError(
                     Code.SUPERSEDED, f"The work on document {doc} has moved on since this run was asked for."
@@ -83,31 +87,43 @@ class Work(Offers):
             if row.state == CANCELLED:
                 raise StoreError(Code.CANCELLED, f"The work on document {doc} was cancelled.")
             attempts = 0 if again else row.attempts
-            if attempts >= self.max_attempts:
-                self._exhaust(row)
-                raise StoreError(Code.ATTEMPTS_EXHAUSTED, f"Document {doc} was tried {attempts} times.")
+            # An attempt that got further than any before counts as the first of those that did not.
+            barren = 1 if again else 1 + (1 if row.progress > row.high_water else row.barren)
+            self._require_budget(row, attempts, barren)
+            token = new_token()
+            try:
+                epoch = self.owners.epoch(row.owner)
+            except StoreError as revoked:
+                self.give_up(row, revoked.code, revoked.message)
+                raise
+            place, taken = self.owners.take_place(row.owner, doc, kind, token, self._alive)
             try:
                 item = self._change(
                     doc,
                     kind,
                     "SET #state = :running, #token = :token, runId = :run, attempts = :attempts, "
                     "generation = :generation, leaseExpiresAt = :until, dueQueue = :running, dueAt = :until, "
-                    "updatedAt = :now REMOVE code, reason",
+                    "epoch = :epoch, place = :place, barren = :barren, highWater = :reached, "
+                    f"updatedAt = :now REMOVE code, reason{', spentUsd, guardAlertedAt' if again else ''}",
                     "#state = :before AND generation = :seen AND attempts = :tried "
                     "AND (attribute_not_exists(leaseExpiresAt) OR #state <> :running OR leaseExpiresAt < :now)",
                     {
                         ":running": RUNNING,
-                        ":token": new_token(),
+                        ":token": token,
                         ":run": run_id,
                         ":attempts": attempts + 1,
                         ":generation": row.generation + (1 if again else 0),
                         ":until": now + self.lease_seconds,
+                        ":epoch": epoch,
+                        ":place": place,
+                        ":barren": barren,
+                        ":reached": row.progress,
                         ":now": now,
                         ":before": row.state,
                         ":seen": row.generation,
                         ":tried": row.attempts,
                     },
-                    also,
+                    (also, self.owners.allowed(row.owner, epoch), taken),
                 )
             except Refused as refused:
                 if refused.index == 1:
@@ -115,60 +131,75 @@ class Work(Offers):
                         Code.COOLING_DOWN, f"What document {doc} needs was asked to rest.", retryable=True
                     ) from refused
                 continue  # it moved on, perhaps by our own write whose answer was lost: look again
-            return self._claim_of(item)
+            return item.claim()
         raise StoreError(Code.CLAIM_HELD, f"The work on document {doc} is being fought over.", retryable=True)
 
-    def _claim_of(self, row: Row) -> Claim:
-        assert row.token is not None and row.run_id is not None
-        return Claim(
-            row.document,
-            row.kind,
-            row.token,
-            row.generation,
-            row.revision,
-            row.owner,
-            row.lane,
-            row.attempts,
-            row.run_id,
-            row.source,
-            row.job_id,
-            row.job_started,
-        )
+    def _alive(self, doc: str, kind: str, token: str) -> bool:
+        """Whether a row is claimed under this token. A lease that has ended never comes back."""
+        row = self.get(doc, kind)
+        return row is not None and row.state == RUNNING and row.token == token and row.lease_expires_at >= self.clock()
 
-    def _exhaust(self, row: Row) -> None:
-        reason = f"It was tried {row.attempts} times. The last error: {row.reason or 'none was recorded'}"
+    def _require_budget(self, row: Row, attempts: int, barren: int) -> None:
+        """Whether the row may be tried once more: on the long lane only attempts that get no further count.
+
+        A row whose budget is spent fails for good, quoting its last error.
+        """
+        tried = row.barren if row.lane == LONG else attempts
+        if (barren <= self.max_barren) if row.lane == LONG else (attempts < self.max_attempts):
+            return
+        code = Code.ATTEMPT_CAP if row.lane == LONG else Code.ATTEMPTS_EXHAUSTED
+        further = " without getting any further" if row.lane == LONG else ""
+        reason = f"It was tried {tried} times{further}. The last error: {row.reason or 'none was recorded'}"
+        # What an attempt failed with tells a person more than that there were too many; a guard names itself.
+        self.give_up(row, code if row.lane == LONG else row.code or code, reason)
+        raise StoreError(code, f"Document {row.document}: {reason}")
+
+    def give_up(self, row: Row, code: str, reason: str) -> Row | None:
+        """A row fails for good without its worker, as it was seen; None where it has moved on.
+
+        The condition: its state, generation, attempts and time of change are those that were seen.
+        """
         try:
-            self._change(
+            return self._change(
                 row.document,
                 row.kind,
                 "SET #state = :failed, code = :code, reason = :reason, updatedAt = :now "
                 "REMOVE dueQueue, dueAt, #token, leaseExpiresAt",
-                "generation = :seen AND attempts = :tried AND #state = :before",
+                "generation = :seen AND attempts = :tried AND #state = :before AND updatedAt = :moved",
                 {
                     ":failed": FAILED,
-                    ":code": row.code or Code.ATTEMPTS_EXHAUSTED,
+                    ":code": code,
                     ":reason": reason[:2000],
                     ":now": self.clock(),
                     ":seen": row.generation,
                     ":tried": row.attempts,
                     ":before": row.state,
+                    ":moved": row.updated_at,
                 },
             )
         except Refused:
-            return
+            return None
 
-    def done(self, claim: Claim) -> Write:
-        """The part of a transaction that settles the row as done, while the claim holds."""
-        condition, values, names = self._held(claim)
-        return Write(
-            work_key(claim.document),
+    def done(self, claim: Claim) -> list[Write]:
+        """The parts of a transaction that settle the row as done, while the claim holds and its owner has access."""
+        update = "SET #state = :done, updatedAt = :at REMOVE dueQueue, dueAt, #token, leaseExpiresAt, code, reason"
+        return self.fenced(claim, update, {":done": DONE, ":at": self.clock()})
+
+    def fenced(self, claim: Claim, update: str | None = None, values: Mapping[str, Any] | None = None) -> list[Write]:
+        """The parts of a transaction that hold while the claim does and its owner has access. Without `update` the row
+        stays as it is."""
+        condition, held, names = self._held(claim)
+        key, name = work_key(claim.document), self.table.name
+        row = Write(
+            key,
             claim.kind,
-            update="SET #state = :done, updatedAt = :at REMOVE dueQueue, dueAt, #token, leaseExpiresAt, code, reason",
+            update=update,
             condition=condition,
-            values={**values, ":done": DONE, ":at": self.clock()},
+            values={**held, **(values or {})},
             names=names,
-            table=self.table.name,
+            table=name,
         )
+        return [row, replace(self.owners.allowed(claim.owner, claim.epoch), table=name)]
 
     def _held(self, claim: Claim) -> tuple[str, dict[str, Any], dict[str, str]]:
         """The fence: running, with this token, generation and revision, and a lease that has not ended."""
@@ -185,13 +216,17 @@ class Work(Offers):
             {"#state": "state", "#token": "token"},
         )
 
-    def check(self, claim: Claim) -> None:
-        """Whether the claim still holds. Raises CANCELLED, SUPERSEDED, CLAIM_LOST."""
+    def check(self, claim: Claim) -> Row:
+        """The row, while the claim still holds. Raises CANCELLED, SUPERSEDED, CLAIM_LOST, OWNER_REVOKED."""
         row = self.get(claim.document, claim.kind)
         if row is None or row.token != claim.token or row.state != RUNNING or row.lease_expires_at < self.clock():
-            raise self._lost(claim, row)
+            raise self.lost(claim, row)
+        if self.owners.epoch(claim.owner) != claim.epoch:
+            raise _revoked()
+        return row
 
-    def _lost(self, claim: Claim, row: Row | None) -> StoreError:
+    def lost(self, claim: Claim, row: Row | None) -> StoreError:
+        """Why a claim does not hold any more, by the row as it stands."""
         if row is not None and row.state == CANCELLED:
             return StoreError(Code.CANCELLED, f"The work on document {claim.document} was cancelled.")
         if row is not None and (row.generation != claim.generation or row.revision != claim.revision):
@@ -200,20 +235,58 @@ class Work(Offers):
 
     def _settle(self, claim: Claim, update: str, values: dict[str, Any], done: Callable[[Row], bool]) -> Row:
         condition, held, _ = self._held(claim)
+        access = self.owners.allowed(claim.owner, claim.epoch)
         try:
-            item = self._change(claim.document, claim.kind, update, condition, {**held, **values})
+            item = self._change(claim.document, claim.kind, update, condition, {**held, **values}, (access,))
         except Refused as refused:
+            if refused.index == 1:
+                raise _revoked() from refused
             row = Row.read(refused.item) if refused.item else None
             # The answer to our own write may have been lost.
             if row is not None and row.generation == claim.generation and row.run_id == claim.run_id and done(row):
                 return row
-            raise self._lost(claim, row) from refused
+            raise self.lost(claim, row) from refused
+        self.owners.leave_place(claim.owner, claim.place, claim.token)
         return item
 
     def renew(self, claim: Claim) -> None:
-        """The lease begins anew. Raises as `check`."""
-        until = self.clock() + self.lease_seconds
-        self._settle(claim, "SET leaseExpiresAt = :until, dueAt = :until", {":until": until}, lambda row: False)
+        """The lease begins anew. Raises CANCELLED, SUPERSEDED, CLAIM_LOST."""
+        condition, held, _ = self._held(claim)
+        values = {**held, ":until": self.clock() + self.lease_seconds}
+        try:
+            self._change(claim.document, claim.kind, "SET leaseExpiresAt = :until, dueAt = :until", condition, values)
+        except Refused as refused:
+            raise self.lost(claim, Row.read(refused.item) if refused.item else None) from refused
+
+    def reach(self, claim: Claim, progress: int, pages: int) -> None:
+        """How far the work has got, as a number that only grows; of how many pages. Raises as `renew`.
+
+        The conditions: the claim holds, and no attempt has got as far.
+        """
+        condition, held, _ = self._held(claim)
+        try:
+            self._change(
+                claim.document,
+                claim.kind,
+                "SET progress = :progress, pages = :pages, updatedAt = :at",
+                f"{condition} AND (attribute_not_exists(progress) OR progress < :progress)",
+                {**held, ":progress": progress, ":pages": pages, ":at": self.clock()},
+            )
+        except Refused as refused:
+            row = Row.read(refused.item) if refused.item else None
+            if row is None or row.progress < progress or row.token != claim.token or row.state != RUNNING:
+                raise self.lost(claim, row) from refused
+
+    def spend(self, claim: Claim, usd: float) -> Write:
+        """The part of a transaction that adds to what the document's revision has cost, over all attempts."""
+        return Write(
+            work_key(claim.document),
+            claim.kind,
+            update="ADD spentUsd :usd",
+            condition="attribute_exists(pk) AND revision = :revision",
+            values={":usd": usd, ":revision": claim.revision},
+            table=self.table.name,
+        )
 
     def succeed(self, claim: Claim) -> Row:
         """The work is done. Raises as `check`."""
@@ -227,12 +300,14 @@ class Work(Offers):
         """
         now = self.clock()
         values: dict[str, Any] = {":code": code, ":reason": reason[:2000], ":at": now}
-        if retryable and claim.attempt < self.max_attempts:
+        if retryable and (claim.lane == LONG or claim.attempt < self.max_attempts):
             wait = self.wait_after(claim.attempt)
-            values |= {":queued": QUEUED, ":due": now + wait}
+            # A provider's rest is no attempt that got nowhere.
+            rest = 1 if code == Code.COOLING_DOWN else 0
+            values |= {":queued": QUEUED, ":due": now + wait, ":rest": rest}
             update = (
                 "SET #state = :queued, dueQueue = :queued, dueAt = :due, code = :code, reason = :reason, "
-                "updatedAt = :at REMOVE #token, leaseExpiresAt"
+                "updatedAt = :at, barren = barren - :rest REMOVE #token, leaseExpiresAt"
             )
             return self._settle(claim, update, values, lambda row: row.state == QUEUED and row.token is None)
         values |= {":failed": FAILED}
@@ -242,21 +317,16 @@ class Work(Offers):
         )
         return self._settle(claim, update, values, lambda row: row.state == FAILED)
 
-    def reroute(self, claim: Claim, lane: str) -> Row:
-        """The work goes to another lane, once, as a new attempt of a new generation. Raises ALREADY_REROUTED."""
-        now = self.clock()
+    def reroute(self, claim: Claim, lane: str, pages: int) -> Row:
+        """The work goes to another lane, once, as a new attempt of a new generation. Raises ALREADY_REROUTED, and as
+        `check`."""
         condition, held, _ = self._held(claim)
+        access = self.owners.allowed(claim.owner, claim.epoch)
         try:
-            item = self._change(
-                claim.document,
-                claim.kind,
-                "SET #state = :queued, lane = :lane, reroutedAt = :at, generation = generation + :one, "
-                "attempts = :none, dueQueue = :queued, dueAt = :now, updatedAt = :now "
-                "REMOVE #token, leaseExpiresAt, code, reason",
-                f"{condition} AND attribute_not_exists(reroutedAt)",
-                {**held, ":queued": QUEUED, ":lane": lane, ":at": iso(now), ":one": 1, ":none": 0},
-            )
+            made = self._to_lane(claim.document, claim.kind, lane, pages, condition, held, access)
         except Refused as refused:
+            if refused.index == 1:
+                raise _revoked() from refused
             row = Row.read(refused.item) if refused.item else None
             if row is not None and row.generation == claim.generation + 1 and row.lane == lane and row.rerouted_at:
                 return row  # the answer to our own write was lost
@@ -264,8 +334,45 @@ class Work(Offers):
                 raise StoreError(
                     Code.ALREADY_REROUTED, f"Document {claim.document} was rerouted once already."
                 ) from refused
-            raise self._lost(claim, row) from refused
-        return item
+            raise self.lost(claim, row) from refused
+        self.owners.leave_place(claim.owner, claim.place, claim.token)
+        return made
+
+    def reroute_stalled(self, row: Row, lane: str) -> Row | None:
+        """A row that has stalled goes to another lane without its worker's help; None where it has moved on.
+
+        The condition: its state, generation and time of change are those that were seen; it was not rerouted before.
+        """
+        seen = "#state = :before AND generation = :generation AND updatedAt = :moved"
+        values = {":before": row.state, ":generation": row.generation, ":moved": row.updated_at}
+        try:
+            return self._to_lane(row.document, row.kind, lane, row.pages, seen, values, None)
+        except Refused:
+            return None
+
+    def _to_lane(
+        self, doc: str, kind: str, lane: str, pages: int, seen: str, values: dict[str, Any], access: Write | None
+    ) -> Row:
+        now = self.clock()
+        return self._change(
+            doc,
+            kind,
+            "SET #state = :queued, lane = :lane, reroutedAt = :at, generation = generation + :one, "
+            "attempts = :none, barren = :none, highWater = if_not_exists(progress, :none), pages = :pages, "
+            "dueQueue = :queued, dueAt = :moment, updatedAt = :moment REMOVE #token, leaseExpiresAt, code, reason",
+            f"{seen} AND attribute_not_exists(reroutedAt)",
+            {
+                **values,
+                ":queued": QUEUED,
+                ":lane": lane,
+                ":pages": pages,
+                ":at": iso(now),
+                ":moment": now,
+                ":one": 1,
+                ":none": 0,
+            },
+            (access,),
+        )
 
     def cancel(self, doc: str, kind: str, owner: str) -> Row:
         """Stop the work: whatever runs for it can change nothing any more. Raises NOT_FOUND for another's."""
@@ -300,7 +407,7 @@ class Work(Offers):
             return None
         if row.state == RUNNING and row.run_id == run_id and row.token is not None:
             try:
-                return self.fail(self._claim_of(row), code, reason, retryable=retryable)
+                return self.fail(row.claim(), code, reason, retryable=retryable)
             except StoreError:
                 return None
         return None
@@ -327,3 +434,7 @@ class Work(Offers):
         finally:
             stop.set()
             thread.join()
+
+
+def _revoked() -> StoreError:
+    return StoreError(Code.OWNER_REVOKED, "The owner's access was revoked.")

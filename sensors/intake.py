@@ -1,11 +1,24 @@
 """Uploads: S3's events are written down in the store and only then taken off the queue; what is due gets its run."""
 
-from dagster import DefaultSensorStatus, RunRequest, SensorEvaluationContext, SensorResult, SkipReason, sensor
+from collections import Counter
+
+from dagster import (
+    DagsterInstance,
+    DagsterRunStatus,
+    DefaultSensorStatus,
+    RunRequest,
+    RunsFilter,
+    SensorEvaluationContext,
+    SensorResult,
+    SkipReason,
+    sensor,
+)
+from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES as UNDER_WAY
 
 from assets.partitions import documents
 from assets.platform import Platform
-from jobs.intake import take_object
-from jobs.remediation import remediate_document, request, verify_version
+from jobs.intake import refuse_unlike, take_object
+from jobs.remediation import OWNER_TAG, remediate_document, request, verify_version
 from resources.errors import StoreError
 from resources.queues import Message, parse_s3_event
 from resources.store import Store
@@ -26,7 +39,7 @@ def intake(context: SensorEvaluationContext, platform: Platform) -> SensorResult
     """Queue → store → runs. Nothing leaves the queue before it is durable; nothing sleeps."""
     store = platform.store
     taken = read_queue(context, store)
-    requests = launch(platform)
+    requests = launch(platform, context.instance)
     if not requests:
         return SkipReason(f"{taken} events taken, nothing is due." if taken else "Nothing waits.")
     keys = sorted({str(one.partition_key) for one in requests})
@@ -65,13 +78,24 @@ def read_queue(context: SensorEvaluationContext, store: Store) -> int:
     return count
 
 
-def launch(platform: Platform) -> list[RunRequest]:
-    """Requests for the runs of rows that are due. A folder that is not quiet yet is looked at again later; so are
-    uploads while the provider that their pages need has asked for a rest."""
+def active(instance: DagsterInstance) -> Counter[str]:
+    """How many runs each owner has that wait or are under way."""
+    runs = instance.get_runs(RunsFilter(statuses=list(UNDER_WAY)))
+    return Counter(run.tags[OWNER_TAG] for run in runs if OWNER_TAG in run.tags)
+
+
+def launch(platform: Platform, instance: DagsterInstance) -> list[RunRequest]:
+    """Requests for the runs of rows that are due, as many as Dagster's queue has room for: the rest waits in the store,
+    where owners take turns. A folder that is not quiet yet is looked at again later; so are uploads while the provider
+    that their pages need has asked for a rest."""
     store, analyzer = platform.store, platform.analyzer
     rest = store.cooldowns.eligible_at(analyzer.provider) if analyzer is not None else 0.0
+    queued = instance.get_runs_count(RunsFilter(statuses=[DagsterRunStatus.NOT_STARTED, DagsterRunStatus.QUEUED]))
+    room = min(store.settings.intake_launch_limit, store.settings.intake_queue_runs - queued)
     out: list[RunRequest] = []
-    for row in store.work.due(store.settings.intake_launch_limit):
+    if room <= 0:
+        return out
+    for row in store.work.due(room, lambda: active(instance)):
         if rest > store.clock() and row.kind == REMEDIATE:
             store.work.postpone(row, rest)
             continue
@@ -81,5 +105,6 @@ def launch(platform: Platform) -> list[RunRequest]:
                 store.work.postpone(row, job.quiet_at)
                 continue
             store.jobs.advance(job.id, job.started, "IN_PROGRESS")
-        out.append(request(row, store.settings))
+        if not refuse_unlike(store, row):
+            out.append(request(row, store.settings))
     return out

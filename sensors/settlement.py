@@ -22,10 +22,10 @@ from dagster import (
 from dagster._core.storage.dagster_run import FINISHED_STATUSES
 
 from assets.platform import Platform
-from assets.stage import GENERATION_TAG, KIND_TAG, tell_failure
+from assets.stage import GENERATION_TAG, KIND_TAG, tell_settled
 from jobs.remediation import DOCUMENT_TAG, remediate_document, verify_version
 from resources.store import Store
-from resources.work import DONE, FAILED, QUEUED, REMEDIATE, RUNNING, Claim, Row
+from resources.work import DONE, FAILED, QUEUED, REMEDIATE, RUNNING, Row
 
 _KILLED = ("RUN_LOST", "The worker that ran the document was killed, or its machine went.")
 _CANCELLED = ("RUN_CANCELLED", "Somebody cancelled the run.")
@@ -50,7 +50,7 @@ def settle(store: Store, run: DagsterRun, code: str, reason: str, *, retryable: 
     if row.state == RUNNING and row.run_id == run.run_id:
         after = store.work.run_ended(doc, kind, run.run_id, code, reason, retryable=retryable)
         if after is not None and after.state == FAILED:
-            tell(store, after)
+            tell_settled(store, after)
         return f"was running, is {after.state if after else 'another run’s'}"
     if row.state == QUEUED and row.run_id != run.run_id and run.tags.get(GENERATION_TAG) == str(row.generation):
         asked = run.tags.get(RUN_KEY_TAG, "")
@@ -59,34 +59,8 @@ def settle(store: Store, run: DagsterRun, code: str, reason: str, *, retryable: 
             return NEVER_BEGAN if after else "moved on"
     if row.state in (DONE, FAILED):
         # Who settled the row may have died before it told anybody; a budget that is spent is told by nobody else.
-        tell(store, row)
+        tell_settled(store, row)
     return f"is {row.state}"
-
-
-def tell(store: Store, row: Row) -> None:
-    """Write what a settled row says where people look: its document and its job. Repeated, it changes nothing."""
-    if row.state == FAILED:
-        tell_failure(store, claim_of(row), "run", row.code or "UNEXPECTED", row.reason or "No reason was recorded.")
-    elif row.kind == REMEDIATE:
-        store.jobs.settle_file(row.job_id, row.job_started, row.document, ok=True)
-
-
-def claim_of(row: Row) -> Claim:
-    """The claim that a row stands for, or stood for."""
-    return Claim(
-        row.document,
-        row.kind,
-        row.token or "",
-        row.generation,
-        row.revision,
-        row.owner,
-        row.lane,
-        row.attempts,
-        row.run_id or "",
-        row.source,
-        row.job_id,
-        row.job_started,
-    )
 
 
 def _make(

@@ -53,7 +53,7 @@ def at(store: Store, double: Double) -> Iterator[Stage]:
 def task(at: Stage, tmp_path: Path) -> ChunkTask:
     path = write(tmp_path / "base.pdf", *[Page().lines(72, 780, PROSE) for _ in range(3)])
     base = at.store.objects.put_file(path, f"docs/{at.document}/base.pdf")
-    return ChunkTask(at.document, 1, 1, base, 0, 1, 0, 3)
+    return ChunkTask(at.document, 1, 1, base, 0, 1, 3, 0, 3)
 
 
 def booked(at: Stage) -> list[float]:

@@ -95,7 +95,7 @@ def fail(near: Store, far: Store) -> Any:
 
 def reroute(near: Store, far: Store) -> Any:
     doc = offered(near)
-    row = far.work.reroute(near.work.claim(doc, REMEDIATE, "run"), "long")
+    row = far.work.reroute(near.work.claim(doc, REMEDIATE, "run"), "long", 40)
     return row.generation, row.lane
 
 

@@ -215,7 +215,7 @@ def test_a_worker_that_lost_its_claim_publishes_nothing(store: Store) -> None:
     store.work.cancel(doc, REMEDIATE, "owner")
     ref = candidate(store, version)
     assert (
-        refused(lambda: store.versions.publish(version, ref, "policy", "u", [store.work.done(lost)])) == Code.CLAIM_LOST
+        refused(lambda: store.versions.publish(version, ref, "policy", "u", store.work.done(lost))) == Code.CLAIM_LOST
     )
     row = store.work.get(doc)
     assert row is not None and (row.state, store.documents.get(doc).active_version) == ("cancelled", 0)

@@ -101,7 +101,7 @@ def test_an_expired_claim_is_taken_over_and_the_old_one_changes_nothing(store: S
         lambda: store.work.renew(old),
         lambda: store.work.succeed(old),
         lambda: store.work.fail(old, "X", "x", retryable=True),
-        lambda: store.work.reroute(old, "long"),
+        lambda: store.work.reroute(old, "long", 40),
     ):
         assert refused(act) == Code.CLAIM_LOST
     store.work.succeed(new)
@@ -181,16 +181,16 @@ def test_budget_is_spent_by_runs_that_die(store: Store, clock: Clock) -> None:
 
 def test_rerouting_is_done_once_and_fences_the_old_run(store: Store) -> None:
     claim = claimed(store)
-    row = store.work.reroute(claim, "long")
+    row = store.work.reroute(claim, "long", 40)
     assert (row.lane, row.generation, row.state) == ("long", 2, QUEUED)
-    assert store.work.reroute(claim, "long") == row  # its answer was lost
+    assert store.work.reroute(claim, "long", 40) == row  # its answer was lost
     assert refused(lambda: store.work.succeed(claim)) == Code.SUPERSEDED
     second = store.work.claim(claim.document, REMEDIATE, "run-2")
-    assert refused(lambda: store.work.reroute(second, "other")) == Code.ALREADY_REROUTED
+    assert refused(lambda: store.work.reroute(second, "other", 40)) == Code.ALREADY_REROUTED
 
 
 def test_work_is_taken_by_one_and_comes_back_when_it_is_not_claimed(store: Store, clock: Clock) -> None:
-    docs = {offered(store) for _ in range(10)}
+    docs = {offered(store, f"owner-{n % 2}") for n in range(10)}
     good, _ = race([lambda s=other(store): s.work.due(10) for _ in range(4)])
     taken = [row.document for rows in good for row in rows]
     assert sorted(taken) == sorted(docs)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import uuid
 from typing import Any
 
 import pytest
-from dagster import DagsterInstance
+from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, RunRequest
 
 from assets.platform import Platform
-from jobs.housekeeping import look_through
 from jobs.intake import job_of, take_object
 from jobs.remediation import run_config
+from jobs.scan import scan_bucket
 from resources.errors import Code, StoreError
+from resources.jobs import summary
 from resources.queues import ObjectCreated
 from resources.values import document_id
 from sensors.intake import intake
@@ -216,12 +218,12 @@ def test_a_late_event_of_an_older_upload_does_not_undo_what_a_scan_found(platfor
 
 def test_a_folder_without_any_pdf_fails_once_it_is_quiet(platform: Platform, clock: Clock) -> None:
     upload(platform, "incoming/only/notes.docx")
-    look_through(platform.store, logging.getLogger("test"))
+    scan_bucket(platform.store, logging.getLogger("test"))
     job = platform.store.jobs.latest("only")
     assert job is not None and (job.status, job.unsupported) == ("QUEUED", ("only/notes.docx",))
     for _ in range(3):
         clock.pass_(31)
-        look_through(platform.store, logging.getLogger("test"))
+        scan_bucket(platform.store, logging.getLogger("test"))
     last = platform.store.jobs.latest("only")
     assert last is not None and (last.started, last.status) == (job.started, "FAILED")
     assert last.error == "None of its files is a PDF."
@@ -229,12 +231,72 @@ def test_a_folder_without_any_pdf_fails_once_it_is_quiet(platform: Platform, clo
 
 def test_a_folder_that_a_pdf_comes_into_meanwhile_does_not_fail(platform: Platform, clock: Clock) -> None:
     upload(platform, "incoming/some/notes.docx")
-    look_through(platform.store, logging.getLogger("test"))
+    scan_bucket(platform.store, logging.getLogger("test"))
     seen = platform.store.jobs.latest("some")
     assert seen is not None
     upload(platform, "incoming/some/a.pdf")
-    look_through(platform.store, logging.getLogger("test"))
+    scan_bucket(platform.store, logging.getLogger("test"))
     clock.pass_(60)
     assert not platform.store.jobs.end_empty(seen)
     job = platform.store.jobs.latest("some")
     assert job is not None and (job.started, job.status, job.total) == (seen.started, "QUEUED", 1)
+
+
+@pytest.mark.parametrize("body", [b"PK\x03\x04 an office document", b"", b"<html>"])
+def test_what_is_no_pdf_by_its_content_is_not_run(platform: Platform, instance: DagsterInstance, body: bytes) -> None:
+    doc = upload(platform, "incoming/letter.pdf", body)
+    assert requests(tick(intake, platform, instance)) == []
+    store = platform.store
+    row, job = store.work.get(doc), store.jobs.latest("letter.pdf")
+    assert row is not None and (row.state, row.code) == ("failed", "NOT_A_PDF")
+    document = store.documents.get(doc)
+    assert (document.outcome, document.code) == ("refused", "NOT_A_PDF")
+    assert job is not None and job.status == "FAILED"
+    told = summary(job, store.jobs.files(job.id, job.started))
+    assert told["failed_files"]["unsupported"] == ["letter.pdf"]
+    upload(platform, "incoming/letter.pdf", b"%PDF-1.7")
+    assert [one.partition_key for one in requests(tick(intake, platform, instance))] == [doc]
+
+
+def test_one_file_that_is_no_pdf_does_not_end_its_folders_job(
+    platform: Platform, instance: DagsterInstance, clock: Clock
+) -> None:
+    for n in range(3):
+        upload(platform, f"incoming/job-3/{n}.pdf", b"%PDF-1.7" if n else b"nothing of the kind")
+    tick(intake, platform, instance)
+    clock.pass_(31)
+    assert len(requests(tick(intake, platform, instance))) == 2
+    job = platform.store.jobs.latest("job-3")
+    assert job is not None and (job.status, job.total, job.failed) == ("IN_PROGRESS", 3, 1)
+
+
+def test_the_queue_of_runs_is_bounded_and_the_rest_waits_in_the_store(
+    platform: Platform, instance: DagsterInstance
+) -> None:
+    for n in range(20):
+        upload(platform, f"incoming/{n}.pdf", Metadata={"owner-id": f"owner-{n % 5}"})
+    fewer = platform.settings.model_copy(update={"intake_queue_runs": 12})
+    platform = FakeTime().use(dataclasses.replace(platform.store, settings=fewer))
+    first = requests(tick(intake, platform, instance))
+    assert len(first) == 12
+    for one in first:
+        instance.add_run(queued_run(one))
+    assert requests(tick(intake, platform, instance)) == []
+    for run in instance.get_runs(limit=5):
+        instance.report_run_canceled(run)
+    assert len(requests(tick(intake, platform, instance))) == 5
+
+
+def test_an_owner_has_so_many_runs_and_others_pass_by(platform: Platform, instance: DagsterInstance) -> None:
+    for n in range(30):
+        upload(platform, f"incoming/many-{n}.pdf", Metadata={"owner-id": "many"})
+    first = requests(tick(intake, platform, instance))
+    assert len(first) == platform.settings.owner_active_rows == 8
+    for one in first:
+        instance.add_run(queued_run(one))
+    upload(platform, "incoming/few.pdf", Metadata={"owner-id": "few"})
+    assert [one.tags["owner"] for one in requests(tick(intake, platform, instance))] == ["few"]
+
+
+def queued_run(one: RunRequest) -> DagsterRun:
+    return DagsterRun(str(one.job_name), run_id=str(uuid.uuid4()), status=DagsterRunStatus.NOT_STARTED, tags=one.tags)

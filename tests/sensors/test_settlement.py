@@ -12,6 +12,7 @@ from resources.errors import StoreError
 from resources.queues import verify_message
 from resources.work import REMEDIATE, Source
 from sensors.dead_letters import dead_letters
+from sensors.guards import sweep
 from sensors.settlement import recovery, settle
 from sensors.verification import take_message, verification
 from tests.resources.conftest import Clock, new_doc
@@ -19,6 +20,7 @@ from tests.resources.test_versions import saved
 from tests.sensors.conftest import tick
 
 LOST = ("RUN_LOST", "It was killed.")
+RUN = "0b8a3c1e-5d1f-4a67-9a65-2c6c2f1e7d11"
 
 
 def queued(platform: Platform) -> str:
@@ -194,3 +196,28 @@ def test_a_spent_budget_is_told(platform: Platform, clock: Clock) -> None:
     settle(platform.store, run_of(doc, "run-5", generation="1"), *LOST, retryable=True)
     assert outcome(platform, doc) == ("failed", "failed", "FAILED")
     assert platform.store.documents.get(doc).code == "ATTEMPTS_EXHAUSTED"
+
+
+def test_what_is_swept_is_told_once_and_its_run_is_ended(
+    platform: Platform, instance: DagsterInstance, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    doc = queued(platform)
+    platform.store.work.claim(doc, REMEDIATE, RUN)
+    instance.add_run(run_of(doc, RUN, DagsterRunStatus.STARTED))
+    ended: list[str] = []
+    monkeypatch.setattr(type(instance.run_coordinator), "cancel_run", lambda self, run_id: ended.append(run_id))
+    said: list[str] = []
+    monkeypatch.setattr(platform.store.guards.alerts, "send", lambda subject, message: said.append(subject))
+    clock.pass_(241 * 60)
+    tick(sweep, platform, instance)  # from the fast lane to the long one
+    row = platform.store.work.get(doc)
+    assert row is not None and (row.state, row.lane) == ("queued", "long")
+    platform.store.work.claim(doc, REMEDIATE, "run-2")
+    clock.pass_(241 * 60)
+    for _ in range(2):
+        tick(sweep, platform, instance)
+    assert outcome(platform, doc) == ("failed", "failed", "FAILED")
+    assert platform.store.documents.get(doc).code == "STALLED"
+    assert (ended, said) == ([RUN], ["Guard stalled"])
+    settle(platform.store, run_of(doc, "run-2"), *LOST, retryable=True)
+    assert said == ["Guard stalled"]
