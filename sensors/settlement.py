@@ -19,6 +19,8 @@ from dagster import (
     run_status_sensor,
     sensor,
 )
+from dagster._core.errors import DagsterUserCodeUnreachableError
+from dagster._core.launcher.base import WorkerStatus
 from dagster._core.storage.dagster_run import FINISHED_STATUSES
 
 from assets.platform import Platform
@@ -115,6 +117,8 @@ def recovery(context: SensorEvaluationContext, platform: Platform) -> SkipReason
     late = [row.document for row in store.work.asked(LOOK_AT) if settle_late(context.instance, store, row)]
     for doc in late:
         context.log.warning("%s: its run has ended unheard, it is asked for again", doc)
+    for run_id in end_stillborn(context.instance):
+        context.log.warning("%s: its worker died while it started", run_id)
     return SkipReason(f"{len(found)} leases had ended, {len(late)} runs had ended unheard.")
 
 
@@ -126,6 +130,30 @@ def settle_late(instance: DagsterInstance, store: Store, row: Row) -> bool:
     """
     ended = RunsFilter(tags={RUN_KEY_TAG: row.run_key}, statuses=list(FINISHED_STATUSES))
     return any(settle(store, run, *_KILLED, retryable=True) == NEVER_BEGAN for run in instance.get_runs(ended, limit=1))
+
+
+def end_stillborn(instance: DagsterInstance) -> list[str]:
+    """Fail runs whose worker died before it said that it had started; returns their ids.
+
+    Dagster looks at the worker's health only once a run has started, and otherwise waits for its whole start time-out.
+    The run is read again after its worker was found gone: what is still starting then has nobody to start it.
+    """
+    launcher = instance.run_launcher
+    out: list[str] = []
+    if not launcher.supports_check_run_worker_health:
+        return out
+    for run in instance.get_runs(RunsFilter(statuses=[DagsterRunStatus.STARTING]), limit=LOOK_AT):
+        try:
+            gone = launcher.check_run_worker_health(run).status == WorkerStatus.FAILED
+        except (ValueError, DagsterUserCodeUnreachableError):
+            continue  # nothing is known of a worker of another machine, or of a server that does not answer
+        if not gone:
+            continue
+        now = instance.get_run_by_id(run.run_id)
+        if now is not None and now.status == DagsterRunStatus.STARTING:
+            instance.report_run_failed(now, "The worker died while it started.")
+            out.append(run.run_id)
+    return out
 
 
 SENSORS = (settle_failed, settle_cancelled, settle_succeeded, recovery)

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus
+from dagster._core.launcher.base import CheckRunHealthResult, WorkerStatus
 
 from assets.platform import Platform
 from resources.errors import StoreError
@@ -13,7 +14,7 @@ from resources.queues import verify_message
 from resources.work import REMEDIATE, Source
 from sensors.dead_letters import dead_letters
 from sensors.guards import sweep
-from sensors.settlement import recovery, settle
+from sensors.settlement import end_stillborn, recovery, settle
 from sensors.verification import take_message, verification
 from tests.resources.conftest import Clock, new_doc
 from tests.resources.test_versions import saved
@@ -221,3 +222,29 @@ def test_what_is_swept_is_told_once_and_its_run_is_ended(
     assert (ended, said) == ([RUN], ["Guard stalled"])
     settle(platform.store, run_of(doc, "run-2"), *LOST, retryable=True)
     assert said == ["Guard stalled"]
+
+
+def test_a_run_whose_worker_died_while_it_started_fails_at_once(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    health = {"a": WorkerStatus.FAILED, "b": WorkerStatus.RUNNING, "c": WorkerStatus.UNKNOWN, "d": WorkerStatus.FAILED}
+    ids = {name: RUN[:-1] + name for name in health}
+    for name in health:
+        status = DagsterRunStatus.STARTED if name == "d" else DagsterRunStatus.STARTING
+        instance.add_run(run_of(new_doc(), ids[name], status))
+
+    class Launcher:
+        supports_check_run_worker_health = True
+
+        def check_run_worker_health(self, run: DagsterRun) -> CheckRunHealthResult:
+            return CheckRunHealthResult(health[run.run_id[-1]])
+
+    monkeypatch.setattr(type(instance), "run_launcher", Launcher())
+    assert end_stillborn(instance) == [ids["a"]]
+    found = {run.run_id[-1]: run.status for run in instance.get_runs()}
+    assert found == {
+        "a": DagsterRunStatus.FAILURE,
+        "b": DagsterRunStatus.STARTING,
+        "c": DagsterRunStatus.STARTING,
+        "d": DagsterRunStatus.STARTED,
+    }
