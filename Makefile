@@ -11,7 +11,7 @@ PDFS ?=
 PORT ?=
 ARGS ?=
 
-.PHONY: help setup setup-test run api token stop clean test lint samples query pictures bench bench-api chaos mutations
+.PHONY: help setup setup-test run api token stop clean test lint samples query pictures bench bench-api bench-intake chaos mutations
 
 help:
 	@echo "make run [PDFS=folder] [ARGS=--exit] [PORT=3000]   take PDFs from an upload to published, accessible files"
@@ -24,6 +24,7 @@ help:
 	@echo "make token [NAME=user]         a token of the local, fake issuer"
 	@echo "make bench [PDFS=folder]       figures of the tag engine"
 	@echo "make bench-api                 figures of the API over the embedded AWS"
+	@echo "make bench-intake [ARGS=...]   thousands of uploads dropped at once"
 	@echo "make chaos [ARGS=...]          kill, cut, lose, throttle, repeat; then prove that nothing was lost or doubled"
 	@echo "make mutations                 which test notices when a condition of the store is gone (half an hour)"
 	@echo "make query SQL=\"select ...\"   ask the metrics"
@@ -74,6 +75,9 @@ chaos: setup-test
 
 bench-api: setup-test
 	@$(PYTHON) -m tests.bench_api $(ARGS)
+
+bench-intake: setup-test
+	@$(PYTHON) -m tests.bench_intake $(ARGS)
 
 mutations: setup-test
 	@$(PYTHON) -m tests.mutation $(ARGS)

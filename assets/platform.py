@@ -18,6 +18,7 @@ from pdf.tools.verapdf import Vera, find_command
 from pdf.workdir import prefix, sweep
 from resources.clients import make_clients
 from resources.objects import Objects
+from resources.rows import LONG
 from resources.settings import Settings, load_settings
 from resources.store import Store, make_store
 from resources.values import ObjectRef, system_clock
@@ -40,6 +41,7 @@ class Platform(ConfigurableResource):  # type: ignore[type-arg]
     _analyzer: Analyzer | None = PrivateAttr(default=None)
     _bases: dict[str, Path] = PrivateAttr(default_factory=dict)
     _folder: tempfile.TemporaryDirectory[str] | None = PrivateAttr(default=None)
+    _lane: str = PrivateAttr(default="")
 
     @property
     def settings(self) -> Settings:
@@ -67,13 +69,22 @@ class Platform(ConfigurableResource):  # type: ignore[type-arg]
             self._analyzer = load_analyzer(self.settings.analyzer)
         return self._analyzer
 
+    def use_lane(self, lane: str) -> None:
+        """The lane of this process's run: a long document's steps may take longer."""
+        if lane != self._lane and self._sandbox is not None:
+            self._sandbox.close()
+            self._sandbox = None
+        self._lane = lane
+
     @property
     def sandbox(self) -> Sandbox:
         """Where untrusted files are opened."""
         if self._sandbox is None:
+            long = self._lane == LONG
+            seconds = self.settings.host_sandbox_seconds if long else self.settings.sandbox_seconds
             limits = Limits(
-                wall_seconds=self.settings.sandbox_seconds,
-                cpu_seconds=int(self.settings.sandbox_seconds) + 1,
+                wall_seconds=seconds,
+                cpu_seconds=int(seconds) + 1,
                 memory_mb=self.settings.sandbox_memory_mb,
             )
             self.sweep()

@@ -21,7 +21,7 @@ from pdf.errors import Code as PdfCode
 from resources.errors import Code, StoreError
 from resources.ledger import CEILINGS, COST, cost
 from resources.store import Store
-from resources.work import DONE, FAILED, REMEDIATE, Claim, Row
+from resources.work import DONE, FAILED, LONG, REMEDIATE, Claim, Row
 
 Context = AssetExecutionContext | OpExecutionContext
 KIND_TAG, GENERATION_TAG, VERSION_TAG = "work", "generation", "version"
@@ -42,6 +42,8 @@ REFUSALS = frozenset(
         PdfCode.DOCUMENT_TOO_LARGE,
     )
 )
+#: A document of so many pages, or bytes, may have reason to be slow.
+SLOW_PAGES, SLOW_BYTES = 9, 10 << 20
 #: Codes that say that this run has lost the right to settle anything.
 LOST = frozenset(
     (
@@ -107,6 +109,7 @@ def stage(context: Context, platform: Platform, name: str, status: str | None = 
     ok = False
     try:
         claim = claimed(context, platform)
+        platform.use_lane(claim.lane)
         if status is not None:
             platform.store.jobs.advance(claim.job_id, claim.job_started, status)
         with platform.store.work.hold(claim):
@@ -116,7 +119,11 @@ def stage(context: Context, platform: Platform, name: str, status: str | None = 
         raise
     except Exception as error:  # noqa: BLE001 it is told, with its code, and ends the step
         problem = problem_of(error)
-        if not retries_left(problem, context.retry_number) and claim is not None:
+        if (
+            not retries_left(problem, context.retry_number)
+            and claim is not None
+            and not slow_goes_long(platform.store, claim, problem, phase.page_count)
+        ):
             settle_failure(platform.store, claim, name, problem)
         retry_or_fail(error, retry_number=context.retry_number, stage=name, document=document)
     finally:
@@ -159,6 +166,24 @@ def publish_phase(context: Context, platform: Platform, phase: Phase, claim: Cla
     )
     also = store.work.spend(claim, dollars) if dollars else None
     store.ledger.record(COST, fact, now, spent, also)
+
+
+def slow_goes_long(store: Store, claim: Claim, problem: Problem, pages: int) -> bool:
+    """Whether a document that ran out of the fast lane's time was given to the long lane, once.
+
+    Not a small one: a file of a few pages that needs minutes is not long but hostile, and its time-out is its code.
+    """
+    settings, source = store.settings, claim.source
+    small = pages < SLOW_PAGES and (source is None or source.size < SLOW_BYTES)
+    if problem.code != PdfCode.TOOL_TIMEOUT or small or claim.lane == LONG or not settings.long_lane_enabled:
+        return False
+    try:
+        store.work.reroute(claim, LONG, pages)
+    except StoreError as error:
+        if error.code != Code.ALREADY_REROUTED:
+            raise
+        return False
+    return True
 
 
 def settle_failure(store: Store, claim: Claim, stage_name: str, problem: Problem) -> None:

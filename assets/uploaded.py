@@ -77,7 +77,9 @@ def lane_allows(at: Stage, found: Inspection) -> bool:
     most = settings.absolute_max_pages if settings.long_lane_enabled else settings.max_pages
     if found.pages > most:
         raise PdfError(Code.DOCUMENT_TOO_LARGE, f"The document has {found.pages} pages; the most is {most}.")
-    if found.pages > settings.max_pages and at.claim.lane != LONG:
+    source = at.claim.source
+    heavy = source is not None and source.size > settings.fast_source_mb << 20 and settings.long_lane_enabled
+    if (found.pages > settings.max_pages or heavy) and at.claim.lane != LONG:
         at.store.work.reroute(at.claim, LONG, found.pages)
         return False
     return True

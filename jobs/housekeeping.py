@@ -1,13 +1,21 @@
 """Housekeeping: scanning the bucket for what no event told of, redriving dead letters, retiring partitions, purging."""
 
-from dagster import Config, DefaultScheduleStatus, OpExecutionContext, ScheduleDefinition, job, op
+from dagster import (
+    Config,
+    DagsterInstance,
+    DefaultScheduleStatus,
+    OpExecutionContext,
+    ScheduleDefinition,
+    job,
+    op,
+)
 from pydantic import Field
 
 from assets.partitions import PARTITION_SET
 from assets.platform import Platform
+from jobs.purge import purge_published
 from jobs.scan import scan_bucket
-from resources.documents import Documents
-from resources.errors import StoreError
+from resources.store import Store
 from resources.work import REMEDIATE, SETTLED
 
 
@@ -42,46 +50,26 @@ def redrive(context: OpExecutionContext, platform: Platform, config: Redrive) ->
 @op(description="Take settled documents out of the set of partitions; they come back when they are touched.")
 def retire(context: OpExecutionContext, platform: Platform) -> None:
     """The set is what people look at; the registry of documents is the store."""
-    store = platform.store
-    before = store.clock() - platform.settings.partition_days * 86400
+    context.log.info("Retired %d partitions.", retire_settled(context.instance, platform.store))
+
+
+def retire_settled(instance: DagsterInstance, store: Store) -> int:
+    """Retire the partitions of documents that settled so many days ago, or are gone; returns how many."""
+    before = store.clock() - store.settings.partition_days * 86400
     gone = 0
-    for key in context.instance.get_dynamic_partitions(PARTITION_SET):
+    for key in instance.get_dynamic_partitions(PARTITION_SET):
         row = store.work.get(key, REMEDIATE)
         if row is None or (row.state in SETTLED and row.updated_at < before):
-            context.instance.delete_dynamic_partition(PARTITION_SET, key)
+            instance.delete_dynamic_partition(PARTITION_SET, key)
             gone += 1
-    context.log.info("Retired %d partitions.", gone)
+    return gone
 
 
 @op(description="Remove uploads whose revision has been published for the retention time.")
 def purge(context: OpExecutionContext, platform: Platform) -> None:
-    """Only what is verified, published, active and old enough; anything else stays."""
-    store = platform.store
-    removed = 0
-    for key in context.instance.get_dynamic_partitions(PARTITION_SET):
-        row = store.work.get(key, REMEDIATE)
-        if row is None or row.source is None or not purgeable(store.documents, key, row.revision):
-            continue
-        if store.clock() - row.updated_at < platform.settings.source_retention_hours * 3600:
-            continue
-        head = store.objects.head(row.source.key, row.source.version_id)
-        if head is not None:
-            store.objects.delete_version(head)
-            removed += 1
-    context.log.info("Removed %d uploads.", removed)
-
-
-def purgeable(documents: Documents, doc: str, revision: int) -> bool:
-    """Whether a source revision is published and active."""
-    try:
-        document = documents.get(doc)
-    except StoreError:
-        return False
-    return (
-        document.outcome == "published"
-        and document.source_revision == document.base_revision == revision
-        and document.active_version > 0
-    )
+    """Only what is verified, published, active and old enough; anything else stays. The outcome is in the metadata."""
+    found = purge_published(platform.store, context.log)
+    context.add_output_metadata({"seen": found.seen, "removed": found.removed, "failures": found.failures})
 
 
 @job(description="Finds uploads that no event has told of. Every five minutes.")

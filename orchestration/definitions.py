@@ -16,6 +16,7 @@ from assets.published import published_version
 from assets.references import references
 from assets.uploaded import uploaded_pdf
 from assets.verified import verification_report
+from jobs.access import JOBS as ACCESS_JOBS
 from jobs.housekeeping import JOBS, SCHEDULES
 from jobs.metrics import build_metrics, hourly_metrics
 from jobs.remediation import remediate_document, verify_version
@@ -38,7 +39,7 @@ def build_definitions(resources: Mapping[str, Any] | None = None) -> Definitions
             published_version,
             *METRICS,
         ],
-        jobs=[remediate_document, verify_version, build_metrics, *JOBS],
+        jobs=[remediate_document, verify_version, build_metrics, *JOBS, *ACCESS_JOBS],
         sensors=[intake, verification, dead_letters, sweep, *SENSORS],
         schedules=[*SCHEDULES, hourly_metrics],
         resources={"platform": Platform(), "io_manager": references, **(resources or {})},

@@ -51,6 +51,7 @@ class Document:
     lane: str | None
     source_size: int
     write_units: int
+    active_since: str | None = None
 
     @classmethod
     def read(cls, item: Item) -> Document:
@@ -77,6 +78,7 @@ class Document:
             item.get("lane"),
             item.get("sourceSize", 0),
             item.get("writeUnits", 0),
+            item.get("activeSince"),
         )
 
 

@@ -203,6 +203,21 @@ class Objects:
         """Remove one version of an object; that it is gone already is no error."""
         self.client.delete_object(Bucket=self.bucket, Key=ref.key, VersionId=ref.version_id)
 
+    def delete_with_older(self, ref: ObjectRef) -> int:
+        """Remove the newest version of an object and every older one; returns how many.
+
+        The older ones go first: removed before them, the newest would bring the one below it to the light. Nothing is
+        removed where it is not the newest any more.
+        """
+        found: list[dict[str, Any]] = []
+        for page in self.client.get_paginator("list_object_versions").paginate(Bucket=self.bucket, Prefix=ref.key):
+            found += [one for one in page.get("Versions", []) if one["Key"] == ref.key]
+        if not any(one["IsLatest"] and one["VersionId"] == ref.version_id for one in found):
+            return 0
+        for one in sorted(found, key=lambda one: bool(one["IsLatest"])):
+            self.client.delete_object(Bucket=self.bucket, Key=ref.key, VersionId=one["VersionId"])
+        return len(found)
+
     def delete_versions(self, prefix: str) -> int:
         """Remove every version of every object under a prefix, which ends with a slash; returns how many."""
         if not prefix.endswith("/") or len(prefix) < 3:

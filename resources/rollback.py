@@ -50,7 +50,8 @@ def rollback(versions: Versions, doc: str, number: int, user: str, why: str, bas
                 Write(
                     doc_key(doc),
                     "META",
-                    update="SET activeVersion = :n, publishedKey = :key, publishedUrl = :url, updatedAt = :now",
+                    update="SET activeVersion = :n, activeSince = :now, publishedKey = :key, publishedUrl = :url, "
+                    "updatedAt = :now",
                     condition="activeVersion = :seen AND #status <> :deleting",
                     values={
                         ":n": number,

@@ -42,6 +42,7 @@ class Settings(BaseSettings):
     stale_job_minutes: Positive = Field(30, description="An active job that did not move for this long is reclaimed")
     rewrite_signed: bool = Field(False, description="Take signed PDFs too; their signatures do not outlive tagging")
     max_source_mb: Positive = Field(500, description="Largest upload")
+    fast_source_mb: Positive = Field(100, description="Largest upload of the fast lane")
 
     # Lanes and chunks.
     max_pages: Positive = Field(32, description="Most pages of the fast lane")
@@ -84,7 +85,8 @@ class Settings(BaseSettings):
     api_calls_a_minute: Positive = Field(600, description="Calls that one user may make in a minute")
 
     # The sandbox.
-    sandbox_seconds: Seconds = Field(600, description="Time one sandboxed step may take")
+    sandbox_seconds: Seconds = Field(100, description="Time one sandboxed step may take on the fast lane")
+    host_sandbox_seconds: Seconds = Field(600, description="The same on the long lane")
     sandbox_memory_mb: Positive = Field(2048, description="Memory one sandboxed step may take")
     sandbox_folder: str | None = Field(None, description="Folder for work directories, where it is not the system's")
 

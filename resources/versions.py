@@ -334,8 +334,8 @@ class Versions:
                     Write(
                         doc_key(doc),
                         "META",
-                        update="SET activeVersion = :n, publishedKey = :key, publishedUrl = :url, outcome = :done, "
-                        "updatedAt = :now REMOVE code, reason",
+                        update="SET activeVersion = :n, activeSince = :now, publishedKey = :key, publishedUrl = :url, "
+                        "outcome = :done, updatedAt = :now REMOVE code, reason",
                         condition="sourceRevision = :rev AND #status = :ready",
                         values={
                             ":n": version.number,
