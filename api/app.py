@@ -12,7 +12,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 from fastapi import FastAPI, Request, Response
 
-from api import editing, errors, sources, versions
+from api import batches, editing, errors, sources, versions
 from api.auth import Access, KeySet
 from api.context import Parts
 from api.limits import BodyLimit, Rate
@@ -54,7 +54,7 @@ def make_app(settings: Settings, store: Store | None, keys: KeySet | None = None
             (503, "The store does not answer, or is not configured"),
         )
     }
-    for router in (sources.router, editing.router, versions.router):
+    for router in (batches.router, sources.router, editing.router, versions.router):
         app.include_router(router, prefix=PREFIX, responses=refusals)
     errors.install(app)
     app.add_middleware(BodyLimit)

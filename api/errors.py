@@ -30,6 +30,7 @@ STATUS = {
     Code.OBJECT_MISSING: 409,
     Code.OBJECT_CHANGED: 409,
     Code.OBJECT_EXISTS: 409,
+    Code.OWNER_REVOKED: 403,
     Code.UPLOAD_EXPIRED: 410,
     Code.BATCH_TOO_LARGE: 413,
     Code.OP_INVALID: 422,
@@ -40,6 +41,7 @@ STATUS = {
 OWN = {
     "NOT_AUTHENTICATED": "401: there is no bearer token, or it is not one of the issuer's for this API",
     "NOT_ENABLED": "403: the user is not on the allowlist",
+    "NOTHING_QUEUED": "409: none of a batch's documents could be queued; `items` says why not",
     "NO_SUCH_CALL": "404: there is no such path",
     "METHOD_NOT_ALLOWED": "405: the path has no such method",
     "BODY_TOO_LARGE": "413: the body has more bytes than any call may have",

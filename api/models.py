@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from pdf.errors import Code as PdfCode
 from resources.documents import Document
+from resources.errors import Code
 from resources.uploads import Signed
 from resources.versions import Version
 
@@ -20,6 +23,22 @@ Title = Annotated[str, Field(min_length=1, max_length=500)]
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 Size = Annotated[int, Field(ge=1, le=5 << 30, description="Bytes")]
 Why = Annotated[str, Field(min_length=3, max_length=2000, description="Why, for the audit")]
+
+
+#: Codes whose sentences are about the document, or about what its owner did. Others may quote what the platform met.
+SAYABLE = (frozenset(PdfCode) - {PdfCode.TOOL_FAILED}) | frozenset(
+    (
+        *(Code.CANCELLED, Code.SUPERSEDED, Code.OWNER_REVOKED, Code.OVER_BUDGET, Code.COST_CEILING),
+        *("NEEDS_REVIEW", "RUN_LOST", "RUN_CANCELLED", "RUN_INCOMPLETE"),
+    )
+)
+
+
+def safe(code: str | None, reason: str | None) -> str | None:
+    """A reason that is safe to show to a caller: the inside of the platform is for its operators."""
+    if code is None or code in SAYABLE:
+        return reason
+    return "The platform could not do this. Its operators see why under this code."
 
 
 class Wire(BaseModel):
@@ -129,7 +148,7 @@ class DocumentOut(Wire):
             published_url=url,
             outcome=found.outcome,
             code=found.code,
-            reason=found.reason,
+            reason=safe(found.code, found.reason),
         )
 
 
@@ -236,6 +255,47 @@ class WorkOut(Wire):
     lane: str
     code: str | None
     reason: str | None
+
+
+class Batch(Wire):
+    """Documents whose work is to be tried again together. `batchId` is the caller's: said again, it is the same."""
+
+    batch_id: UUID
+    doc_ids: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=100)]
+
+
+class BatchItem(Wire):
+    """Whether a document was queued, or why not."""
+
+    doc_id: str
+    queued: bool
+    code: str | None
+    reason: str | None
+
+
+class BatchQueued(Wire):
+    """What a batch came to."""
+
+    batch_id: str
+    items: list[BatchItem]
+
+
+class BatchState(Wire):
+    """A document of a batch: queued, running, succeeded, failed, or moved (deleted, or taken up elsewhere)."""
+
+    doc_id: str
+    state: str
+    code: str | None
+    reason: str | None
+
+
+class BatchOut(Wire):
+    """A batch as it is."""
+
+    batch_id: str
+    status: str
+    all_succeeded: bool
+    items: list[BatchState]
 
 
 class Problem(Wire):

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Path
 from api import models as m
 from api.context import Calling, Owning, owned
 from resources.errors import Code, StoreError
-from resources.work import REMEDIATE, Row, Source
+from resources.store import Store
+from resources.work import CANCELLED, REMEDIATE, Row, Source
 
 router = APIRouter()
 
@@ -41,6 +42,7 @@ def confirm(of: Owning, upload_id: Annotated[str, Path(alias="uploadId", max_len
     The row of the work is what its run is asked for by, so there is no second thing that could be forgotten.
     """
     store = of.store
+    store.work.owners.epoch(of.user)
     upload = store.uploads.find(of.id, upload_id)
     ref = store.uploads.arrived(upload, body.etags)
     job = store.jobs.open(f"upload-{upload.id}", 0)
@@ -69,20 +71,26 @@ def work(of: Owning) -> m.WorkOut:
 def cancel(of: Owning) -> m.WorkOut:
     """Whatever runs for it can change nothing any more. What is settled stays as it is."""
     row = of.store.work.cancel(of.id, REMEDIATE, of.user)
-    if row.state == "cancelled":
-        # Told after the row: repeated after a crash, both change nothing.
-        reason = "Its owner has cancelled it."
-        of.store.documents.set_outcome(of.id, row.revision, "cancelled", str(Code.CANCELLED), reason)
-        of.store.jobs.settle_file(
-            row.job_id, row.job_started, of.id, ok=False, stage="cancel", code=str(Code.CANCELLED), reason=reason
-        )
+    called_off(of.store, row)
     return shown(row)
+
+
+def called_off(store: Store, row: Row) -> None:
+    """Tell a cancelled row's document and job. After the row: repeated after a crash, both change nothing."""
+    if row.state != CANCELLED:
+        return
+    code, reason = str(Code.CANCELLED), "Its owner has cancelled it."
+    store.documents.set_outcome(row.document, row.revision, "cancelled", code, reason)
+    store.jobs.settle_file(
+        row.job_id, row.job_started, row.document, ok=False, stage="cancel", code=code, reason=reason
+    )
 
 
 @router.post("/{docId}/retry", summary="Try the work again")
 def retry(of: Owning) -> m.WorkOut:
     """A new generation of work that has failed or was cancelled; what is stored already is not done again."""
     store = of.store
+    store.work.owners.epoch(of.user)
     before = store.work.get(of.id)
     if before is None:
         raise StoreError(Code.NOT_FOUND, "There is no work on this document.")
@@ -105,5 +113,5 @@ def shown(row: Row | None) -> m.WorkOut:
         attempts=row.attempts,
         lane=row.lane,
         code=row.code,
-        reason=row.reason,
+        reason=m.safe(row.code, row.reason),
     )

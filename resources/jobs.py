@@ -18,6 +18,8 @@ FORWARD = ("QUEUED", "IN_PROGRESS", "OPTIMIZING", "TAGGING", "ASSEMBLING", "VERI
 FAILED = "FAILED"
 SETTLED = ("COMPLETE", FAILED)
 KEEP_DAYS = 90
+#: Stands for the start of a job that has one run only.
+ONCE = "once"
 
 
 def job_key(job_id: str) -> str:
@@ -100,17 +102,7 @@ class Jobs:
                 return Job.read(item)
             except Refused:
                 pass  # it began meanwhile: a new run
-        item = {
-            "jobId": job_id,
-            "status": "QUEUED",
-            "updatedAt": now,
-            "total": 0,
-            "succeeded": 0,
-            "failed": 0,
-            "unsupported": [],
-            "quietAt": now + quiet_seconds,
-            "expiresAtSeconds": int(now) + KEEP_DAYS * 86400,
-        }
+        item = self._new(job_id, quiet_seconds)
         while True:
             started = iso(now)
             try:
@@ -122,6 +114,30 @@ class Jobs:
                 now += 0.001  # a run of it has begun, or ended, in this very millisecond
                 continue
             return Job.read({**item, "sk": started})
+
+    def open_once(self, job_id: str) -> Job:
+        """The one run of a job that has no second, whoever opens it first."""
+        item = self._new(job_id, 0)
+        try:
+            self.table.write(Write(job_key(job_id), ONCE, put=item, condition="attribute_not_exists(pk)"))
+        except Refused as refused:
+            assert refused.item is not None
+            return Job.read(refused.item)
+        return Job.read({**item, "sk": ONCE})
+
+    def _new(self, job_id: str, quiet_seconds: float) -> Item:
+        now = self.clock()
+        return {
+            "jobId": job_id,
+            "status": "QUEUED",
+            "updatedAt": now,
+            "total": 0,
+            "succeeded": 0,
+            "failed": 0,
+            "unsupported": [],
+            "quietAt": now + quiet_seconds,
+            "expiresAtSeconds": int(now) + KEEP_DAYS * 86400,
+        }
 
     def add_file(self, job: Job, doc: str, name: str) -> None:
         """A file belongs to a run of a job. Repeated, it counts once."""
