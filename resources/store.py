@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from resources.alerts import Alerts, LogAlerts, TopicAlerts
+from resources.alerts import Alerts, LogAlerts, RecordedAlerts, TopicAlerts
 from resources.clients import Clients
 from resources.cooldowns import Cooldowns
 from resources.costs import Costs
@@ -72,7 +72,8 @@ def make_store(settings: Settings, clients: Clients, clock: Clock) -> Store:
 
     versions = Versions(documents, objects)
     ledger = Ledger(Table(clients.dynamodb, settings.ledger_table))
-    alerts = TopicAlerts(clients.sns, settings.alerts_topic_name) if settings.alerts_topic else LogAlerts()
+    sink = TopicAlerts(clients.sns, settings.alerts_topic_name) if settings.alerts_topic else LogAlerts()
+    alerts = RecordedAlerts(ledger, clock, sink)
     bounds = Bounds(
         settings.sweep_minutes,
         settings.host_lane_minutes,

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from resources.ledger import COST
+from resources.alerts import RecordedAlerts
+from resources.ledger import COST, day_of
 from resources.queues import parse_s3_event
 from resources.store import Store
 from tests.resources.conftest import Clock, other, race
@@ -75,3 +76,16 @@ def test_a_fact_is_booked_once(store: Store, clock: Clock) -> None:
     assert sum(good) == 1
     (row,) = store.ledger.rows(COST, "2027-01-15")
     assert row["id"] == "fact"
+
+
+def test_an_alert_is_a_row_before_it_is_sent_on(store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(store.alerts, RecordedAlerts)
+
+    def deaf(subject: str, message: str) -> None:
+        raise ConnectionError(subject)
+
+    monkeypatch.setattr(store.alerts.onward, "send", deaf)
+    with pytest.raises(ConnectionError):
+        store.alerts.send("Dead letters", "3 messages")
+    (row,) = store.ledger.rows(RecordedAlerts.KIND, day_of(clock.now))
+    assert (row["subject"], row["message"]) == ("Dead letters", "3 messages")
