@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from resources.documents import ref_from, ref_item
 from resources.errors import Code, StoreError
 from resources.rows import Claim
 from resources.table import Item, Refused, Table, Write
@@ -174,17 +175,16 @@ def _chunk_key(token: str, index: int) -> str:
 
 
 def _item(chunk: Staged) -> Item:
-    ref = chunk.stored
     return {
         "index": chunk.index,
         "first": chunk.first,
         "last": chunk.last,
-        "stored": {"key": ref.key, "versionId": ref.version_id, "sha256": ref.sha256, "size": ref.size},
+        "stored": ref_item(chunk.stored),
         "facts": dict(chunk.facts),
     }
 
 
 def _read(item: Item) -> Staged:
-    ref = item["stored"]
-    stored = ObjectRef(ref["key"], ref["versionId"], ref["sha256"], ref["size"])
+    stored = ref_from(item["stored"])
+    assert stored is not None
     return Staged(item["index"], item["first"], item["last"], stored, item["facts"])
