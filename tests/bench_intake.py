@@ -35,11 +35,21 @@ OWNERS = 5
 
 @dataclass
 class Figures:
-    """What was seen from time to time: MB of each process, seconds of the UI's answers, runs in the queue."""
+    """What was seen from time to time: MB of each process, seconds of the UI's answers, runs in the queue, runs done."""
 
     memory: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in SERVICES})
     answers: list[float] = field(default_factory=list)
     queued: list[int] = field(default_factory=list)
+    done: list[tuple[float, int]] = field(default_factory=list)
+
+    def rates(self, seconds: float = 60) -> list[float]:
+        """Documents a minute, in turns of so many seconds."""
+        out, (since, before) = [], self.done[0]
+        for at, count in self.done:
+            if at - since >= seconds:
+                out.append(60 * (count - before) / (at - since))
+                since, before = at, count
+        return out or [0.0]
 
 
 def memory_mb(pid: int) -> int:
@@ -72,6 +82,7 @@ def watch(platform: Running, figures: Figures, stop: threading.Event) -> None:
         figures.answers.append(time.perf_counter() - begun)
         queued = RunsFilter(statuses=[DagsterRunStatus.QUEUED])
         figures.queued.append(platform.look.instance.get_runs_count(queued))
+        figures.done.append((time.monotonic(), finished(platform)))
 
 
 def drop(platform: Running, data: bytes, count: int) -> None:
@@ -112,7 +123,7 @@ def ticks(platform: Running, since: float) -> list[float]:
     return [tick.end_timestamp - tick.timestamp for tick in found if tick.end_timestamp and tick.timestamp >= since]
 
 
-def published(platform: Running) -> int:
+def finished(platform: Running) -> int:
     """Runs that have ended well."""
     return int(platform.look.instance.get_runs_count(RunsFilter(statuses=[DagsterRunStatus.SUCCESS])))
 
@@ -153,16 +164,12 @@ def report(platform: Running, data: bytes, uploads: int, drain: int) -> None:
         time.sleep(2)
     took = time.monotonic() - begun
     print(f"taken in after {took:.0f} s: {uploads / took * 60:.0f} uploads a minute; at most {deep}+ messages waited")
-    counts, at = [published(platform)], [time.monotonic()]
-    while counts[-1] < drain:
-        time.sleep(15)
-        counts.append(published(platform))
-        at.append(time.monotonic())
-        print(f"{counts[-1]} documents done after {at[-1] - begun:.0f} s", flush=True)
-    rates = [60 * (b - a) / (t - s) for a, b, s, t in zip(counts, counts[1:], at, at[1:], strict=False)]
+    while figures.done[-1][1] < drain:
+        time.sleep(2)
+    print(f"{figures.done[-1][1]} documents done after {time.monotonic() - begun:.0f} s", flush=True)
     stop.set()
     watcher.join()
-    print(f"drain, documents a minute in turns of 15 s: {quartiles(rates)}")
+    print(f"drain, documents a minute in turns of a minute: {quartiles(figures.rates())}")
     print(f"the UI's answers, s: {quartiles(figures.answers)}")
     print(f"ticks of the intake sensor, s: {quartiles(ticks(platform, since))}")
     print(f"runs in Dagster's queue: at most {max(figures.queued)}")
