@@ -35,7 +35,7 @@ OWNERS = 5
 
 @dataclass
 class Figures:
-    """What was seen from time to time: MB of each process, seconds of the UI's answers, runs in the queue, runs done."""
+    """What was seen from time to time: MB of each process, seconds of the UI's answers, runs queued, runs done."""
 
     memory: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in SERVICES})
     answers: list[float] = field(default_factory=list)
