@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from resources.errors import Code, StoreError
-from resources.jobs import Job
+from resources.jobs import ONCE, Job
 from resources.store import Store
 from tests.resources.conftest import Clock, new_doc, other, race
 
@@ -120,3 +120,11 @@ def test_files_of_a_job_that_is_not_there_are_not_counted(store: Store) -> None:
         store.jobs.add_file(gone, new_doc(), "a.pdf")
     assert refused.value.code == Code.NOT_FOUND
     assert (store.jobs.get("gone", job.started), store.jobs.files("gone", job.started)) == (None, [])
+
+
+def test_a_job_of_one_run_is_opened_once(store: Store) -> None:
+    job_id = new_doc()
+    good, bad = race([lambda s=other(store): s.jobs.open_once(job_id) for _ in range(8)])
+    assert not bad and {job.started for job in good} == {ONCE}
+    store.jobs.add_file(good[0], new_doc(), "a.pdf")
+    assert store.jobs.open_once(job_id).total == 1
