@@ -15,7 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from tests.mutation.sites import ROOT, Site, sites
 
 #: The tests of the store and of what the API adds to it.
-TESTS = ("tests/resources", "tests/api/test_costs_and_deletion.py", "tests/api/test_uploads.py", "tests/sensors")
+TESTS = (
+    "tests/resources",
+    "tests/api/test_costs_and_deletion.py",
+    "tests/api/test_uploads.py",
+    "tests/api/test_batches.py",
+    "tests/sensors",
+    "tests/jobs",
+)
 SECONDS = 400
 
 
