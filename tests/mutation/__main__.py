@@ -33,7 +33,8 @@ def caught(site: Site) -> str:
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=SECONDS)
     if done.returncode == 0:
         return ""
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    # A captured log line may begin like that too; only a test has a name with colons.
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR ")) and "::" in line]
     if done.returncode != 1 or not failed:
         raise RuntimeError(f"{site.name}: pytest did not run:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return failed[0].split(" ")[1]
