@@ -361,3 +361,14 @@ def test_a_newer_upload_is_not_failed_for_the_attempts_of_the_old(
     assert refused.value.code == Code.ATTEMPTS_EXHAUSTED
     now = store.work.get(doc)
     assert now is not None and (now.state, now.generation) == (QUEUED, 2)
+
+
+def test_a_lease_that_was_renewed_since_it_was_looked_at_is_not_recovered(
+    store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = claimed(store)
+    seen = store.work.table.get(f"WORK#{claim.document}", REMEDIATE)
+    store.work.renew(claim)
+    monkeypatch.setattr(store.work.table, "index", lambda *_: [seen])
+    assert store.work.recover() == []
+    store.work.check(claim)
