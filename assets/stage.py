@@ -42,6 +42,8 @@ REFUSALS = frozenset(
         PdfCode.DOCUMENT_TOO_LARGE,
     )
 )
+#: The stage that a job lists files under which are no PDFs.
+UNSUPPORTED = "unsupported"
 #: A document of so many pages, or bytes, may have reason to be slow.
 SLOW_PAGES, SLOW_BYTES = 9, 10 << 20
 #: Codes that say that this run has lost the right to settle anything.
@@ -224,11 +226,12 @@ def tell_failure(store: Store, claim: Claim, stage_name: str, code: str, message
     )
 
 
-def tell_settled(store: Store, row: Row, stage_name: str = "run") -> None:
-    """Write what a settled row says where people look: its document and its job. Repeated, it changes nothing."""
+def tell_settled(store: Store, row: Row) -> None:
+    """Write what a settled row says where people look: its document and its job, which lists what is no PDF as
+    unsupported. Repeated, it changes nothing."""
     if row.state == FAILED:
         code, reason = row.code or "UNEXPECTED", row.reason or "No reason was recorded."
-        tell_failure(store, row.claim(), stage_name, code, reason)
+        tell_failure(store, row.claim(), UNSUPPORTED if code == PdfCode.NOT_A_PDF else "run", code, reason)
         if code in (Code.STALLED, Code.REDELIVERY_LOOP):
             store.costs.refund(row)
     elif row.state == DONE and row.kind == REMEDIATE:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from assets.stage import tell_settled
+from dataclasses import replace
+
+from assets.stage import UNSUPPORTED, tell_settled
 from pdf import header
 from pdf.errors import Code as PdfCode
 from resources.errors import Code, StoreError
 from resources.queues import INCOMING, ObjectCreated
 from resources.store import Store
 from resources.values import document_id
-from resources.work import REMEDIATE, SETTLED, Row, Source, later
+from resources.work import FAILED, REMEDIATE, SETTLED, Row, Source, later
 
 OWNER_METADATA = "owner-id"
 #: What an intake came to, beside the answers of `Work.offer`.
-IGNORED, UNSUPPORTED, GONE = "ignored", "unsupported", "gone"
+IGNORED, GONE = "ignored", "gone"
 
 
 def job_of(key: str, depth: int) -> str:
@@ -56,7 +58,7 @@ def take_object(store: Store, event: ObjectCreated) -> str:
         if job is not None:
             store.jobs.add_file(job, doc, name)
             if row.state in SETTLED:
-                tell_settled(store, row, UNSUPPORTED if row.code == PdfCode.NOT_A_PDF else "run")
+                tell_settled(store, row)
         return "duplicate"
     over = _superseded(store, event, row)
     sequencer = over.sequencer if over is not None else event.sequencer
@@ -96,7 +98,7 @@ def refuse_unlike(store: Store, row: Row) -> bool:
     problem = header.problem(head) if head is not None else ""
     if not problem:
         return False
-    failed = store.work.give_up(row, PdfCode.NOT_A_PDF, problem)
-    if failed is not None:
-        tell_settled(store, failed, UNSUPPORTED)
+    # Told before the row: after a crash between the two it is due again, and is told again, which changes nothing.
+    tell_settled(store, replace(row, state=FAILED, code=PdfCode.NOT_A_PDF, reason=problem))
+    store.work.give_up(row, PdfCode.NOT_A_PDF, problem)
     return True

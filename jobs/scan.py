@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assets.stage import tell_settled
-from jobs.intake import UNSUPPORTED, job_of, take_object
+from jobs.intake import job_of, take_object
 from pdf.errors import Code as PdfCode
 from resources.errors import Code
 from resources.guards import NAMES as GUARDS
@@ -97,7 +97,7 @@ def _stale(store: Store, log: logging.Logger, job: Job, found: Scanned) -> Job:
         if row is None or (row.job_id, row.job_started) != (job.id, job.started):
             continue
         if row.state in SETTLED:
-            tell_settled(store, row, UNSUPPORTED if row.code == PdfCode.NOT_A_PDF else "run")
+            tell_settled(store, row)
         elif row.state == QUEUED or (row.state == RUNNING and row.lease_expires_at >= store.clock()):
             alive = True  # the store's own queue holds it: it cannot be lost, only late
     if alive:

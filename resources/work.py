@@ -94,7 +94,8 @@ class Work(Offers):
             try:
                 epoch = self.owners.epoch(row.owner)
             except StoreError as revoked:
-                self.give_up(row, revoked.code, revoked.message)
+                if not again:  # what has ended stays as it ended
+                    self.give_up(row, revoked.code, revoked.message)
                 raise
             place, taken = self.owners.take_place(row.owner, doc, kind, token, self._alive)
             try:

@@ -49,6 +49,14 @@ def test_work_of_a_revoked_owner_fails_when_it_is_taken(store: Store) -> None:
     assert row is not None and (row.state, row.code) == (FAILED, Code.OWNER_REVOKED)
 
 
+def test_work_of_a_revoked_owner_that_is_done_stays_done(store: Store) -> None:
+    claim = claimed(store)
+    store.work.succeed(claim)
+    store.work.owners.revoke("owner")
+    assert refused(lambda: store.work.claim(claim.document, REMEDIATE, "run-2")) == Code.OWNER_REVOKED
+    assert state(store, claim.document) == DONE
+
+
 def test_a_revocation_between_look_and_claim_is_noticed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     doc = offered(store)
     store.work.owners.revoke("owner")

@@ -258,6 +258,26 @@ def test_what_is_no_pdf_by_its_content_is_not_run(platform: Platform, instance: 
     assert [one.partition_key for one in requests(tick(intake, platform, instance))] == [doc]
 
 
+def test_a_crash_while_what_is_no_pdf_is_refused_loses_nothing(
+    platform: Platform, instance: DagsterInstance, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    doc = upload(platform, "incoming/letter.pdf", b"no such thing")
+
+    def dies(*_: object, **__: object) -> None:
+        raise RuntimeError("the machine is gone")
+
+    for name in ("settle_file", "give_up"):
+        with monkeypatch.context() as patch, pytest.raises(RuntimeError):
+            patch.setattr(platform.store.jobs if name == "settle_file" else platform.store.work, name, dies)
+            tick(intake, platform, instance)
+        clock.pass_(121)
+    assert requests(tick(intake, platform, instance)) == []
+    row, job = platform.store.work.get(doc), platform.store.jobs.latest("letter.pdf")
+    assert row is not None and (row.state, row.code) == ("failed", "NOT_A_PDF")
+    assert platform.store.documents.get(doc).code == "NOT_A_PDF"
+    assert job is not None and (job.status, job.failed) == ("FAILED", 1)
+
+
 def test_one_file_that_is_no_pdf_does_not_end_its_folders_job(
     platform: Platform, instance: DagsterInstance, clock: Clock
 ) -> None:
