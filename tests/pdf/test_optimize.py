@@ -93,9 +93,9 @@ def test_a_candidate_that_loses_something_is_refused(tmp_path: Path, monkeypatch
     source = pictures(tmp_path / "a.pdf")
     squeeze = lossless.squeeze
 
-    def careless(pdf: pikepdf.Pdf):
+    def careless(pdf: pikepdf.Pdf, *, fonts: bool):
         pdf.pages[0].obj.Rotate = 90
-        return squeeze(pdf)
+        return squeeze(pdf, fonts=fonts)
 
     monkeypatch.setattr(module, "squeeze", careless)
     outcome = optimize(source, tmp_path / "b.pdf")
@@ -162,7 +162,7 @@ def test_a_ghostscript_that_proves_itself_is_taken(tmp_path: Path, monkeypatch: 
     source = plain_pictures(tmp_path)
     optimize(source, tmp_path / "better.pdf")
     fake(tmp_path, monkeypatch, f'cp {tmp_path / "better.pdf"} "$out"\n')
-    monkeypatch.setattr(module, "squeeze", lambda pdf: lossless.Gains(0, 0, 0, 0))
+    monkeypatch.setattr(module, "squeeze", lambda pdf, fonts: lossless.Gains(0, 0, 0, 0))
     assert optimize(source, tmp_path / "b.pdf").chosen == "ghostscript"
 
 
