@@ -420,16 +420,20 @@ def _font(handle: Handle) -> Font:
 
 
 def _marks(painting: Painting, items: list[Item]) -> None:
-    """Set `Item.mark` from the marked content the streams already have."""
-    for use_number, use in enumerate(painting.uses):
-        stream = use.stream
-        if not stream.marked:
-            continue
-        around = _marks_of(stream, use.resources)
-        for leaf in range(use.first, use.last):
-            where = painting.leaves[leaf]
-            if where.use == use_number:
-                items[leaf].mark = around[where.paint]
+    """Set `Item.mark` from the marked content the streams have; what a form paints is in what encloses its `Do`."""
+    around = [_marks_of(use.stream, use.resources) if use.stream.marked else None for use in painting.uses]
+    if not any(around):
+        return
+    for item, leaf in zip(items, painting.leaves, strict=True):
+        use, paint = leaf.use, leaf.paint
+        while use >= 0:
+            marks = around[use]
+            mark = marks[paint] if marks is not None else None
+            if mark is not None and (item.mark is None or mark[1] >= 0 or mark[0] == "Artifact"):
+                item.mark = mark
+            if item.mark is not None and (item.mark[1] >= 0 or item.mark[0] == "Artifact"):
+                break
+            use, paint = painting.uses[use].parent, painting.uses[use].paint
 
 
 def _marks_of(stream: Stream, resources: pikepdf.Object) -> list[tuple[str, int] | None]:

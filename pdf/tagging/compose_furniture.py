@@ -41,6 +41,8 @@ def furniture(pages: Sequence[PageAnalysis]) -> dict[tuple[int, int], tuple[str,
         often = len(alike) >= 2 and (near >= 3 or many <= 4 or len(alike) >= 0.3 * many)
         if (often and not heavy) or (page.number, i) in numbers:
             found[page.number, i] = (zone, block)
+    if most_of_it(pages, found):
+        found = {key: at for key, at in found.items() if key in numbers}
     found.update(beside(pages))
     outermost(edges, found)
     for page in pages:
@@ -48,6 +50,12 @@ def furniture(pages: Sequence[PageAnalysis]) -> dict[tuple[int, int], tuple[str,
             if watermark(block, page):
                 found[page.number, i] = ("watermark", block)
     return found
+
+
+def most_of_it(pages: Sequence[PageAnalysis], found: dict[tuple[int, int], tuple[str, Block]]) -> bool:
+    """Whether what comes back is most of the text: copies of one page, or of a form. That is no decoration."""
+    total = sum(len(block.text) for page in pages for block in page.blocks)
+    return 2 * sum(len(block.text) for _, block in found.values()) > total
 
 
 def at_edges(page: PageAnalysis) -> list[tuple[int, Block, str, int]]:

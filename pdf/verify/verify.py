@@ -21,6 +21,9 @@ from pdf.verify import checks, pixels, structure
 from pdf.verify.checks import Check, Result, undecided, verdict
 from pdf.verify.structure import Finding, StructureReport
 
+#: Time veraPDF gets: so much, and so much a page. A file that needs more is no ordinary one.
+UA1_SECONDS, UA1_SECONDS_A_PAGE = 30.0, 1.0
+
 
 @dataclass(frozen=True)
 class Verification:
@@ -119,9 +122,12 @@ def verify(
 def check_ua1(
     version: Path, vera: Vera, pages: int, seconds: float
 ) -> tuple[Check, tuple[FailedRule, ...], bool | None]:
-    """(the oracle's answer, the rules that fail, whether it is compliant or None where nobody can say)."""
+    """(the oracle's answer, the rules that fail, whether it is compliant or None where nobody can say).
+
+    veraPDF gets at most `seconds`, and fewer for few pages: 20 ordinary ones take it less than one.
+    """
     try:
-        result = vera.check(version, pages, seconds)
+        result = vera.check(version, pages, min(seconds, UA1_SECONDS + UA1_SECONDS_A_PAGE * pages))
     except VeraFailed as error:
         return undecided(checks.UA1, str(error), "veraPDF"), (), None
     if result.compliant:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from pdf.tag import tag
 from pdf.tools.verapdf import Vera
 from pdf.verify.structure import ERROR, Finding, check
 from tests.corpus.samples import compiled
+from tests.pdf.fonts import made
 
 
 @pytest.fixture(scope="module")
@@ -232,3 +234,33 @@ def test_a_file_without_a_tree_is_an_error(good: Path, tmp_path: Path) -> None:
         del pdf.Root["/StructTreeRoot"]
 
     assert errors(check(good, damaged(good, tmp_path / "bare.pdf", bare)).findings) == {"no-tree"}
+
+
+def test_copies_of_one_page_are_no_decoration(tmp_path: Path) -> None:
+    """Each has the same at its edges, as running heads have; it is all there is to read."""
+    source = made.document(
+        tmp_path / "a.pdf", {"F1": made.standard("Helvetica")}, b"BT /F1 12 Tf 50 280 Td (Dear reader) Tj ET"
+    )
+    with pikepdf.open(source, allow_overwriting_input=True) as pdf:
+        pdf.pages.extend([pdf.pages[0], pdf.pages[0]])
+        pdf.save(source)
+    tag(source, tmp_path / "out")
+    report = check(tmp_path / "out" / "a.base.pdf", tmp_path / "out" / "a.pdf")
+    assert not errors(report.findings)
+    assert report.in_tree == report.text > 0
+
+
+def test_what_a_form_paints_is_in_what_encloses_the_form(good: Path, tmp_path: Path) -> None:
+    """Text of a form painted inside an artifact is decoration, not content that is not reached."""
+
+    def letterhead(pdf: pikepdf.Pdf, mark: bytes) -> None:
+        page = pdf.pages[0]
+        form = pdf.make_stream(b"BT /Own 9 Tf 20 20 Td (Letterhead) Tj ET", Subtype=Name.Form, BBox=[0, 0, 300, 300])
+        helvetica = Dictionary(Type=Name.Font, Subtype=Name.Type1, BaseFont=Name.Helvetica)
+        form.Resources = Dictionary(Font=Dictionary(Own=pdf.make_indirect(helvetica)))
+        page.add_resource(form, Name.XObject, Name.Head)
+        page.contents_add(mark + b" BMC /Head Do EMC")
+
+    for mark, expected in ((b"/Artifact", set[str]()), (b"/Span", {"content-not-reached"})):
+        bad = damaged(good, tmp_path / "form.pdf", functools.partial(letterhead, mark=mark))
+        assert errors(check(bad, bad).findings) == expected
