@@ -97,9 +97,9 @@ def retry(of: Owning) -> m.WorkOut:
     if before.state not in ("failed", "cancelled"):
         return shown(store.work.again(of.id, of.user, before.job_id, before.job_started))
     job = store.jobs.open(before.job_id, 0)
-    row = store.work.again(of.id, of.user, job.id, job.started)
+    # The file first: a crash after the row would leave it in a job that does not know of it.
     store.jobs.add_file(job, of.id, of.document.title)
-    return shown(row)
+    return shown(store.work.again(of.id, of.user, job.id, job.started))
 
 
 def shown(row: Row | None) -> m.WorkOut:
