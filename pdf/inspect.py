@@ -15,6 +15,7 @@ import pikepdf
 from pdf import header
 from pdf.content.painting import inherited
 from pdf.errors import Code, PdfError
+from pdf.names import mend_names
 from pdf.scan import PageContent, look
 from pdf.streams import Undecodable, read
 
@@ -75,7 +76,7 @@ def inspect(source: Path) -> Inspection:
 
 
 def open_source(source: Path) -> pikepdf.Pdf:
-    """Open a file, turning every way in which that fails into a PdfError with the code for it."""
+    """Open a file, its names mended, turning every way in which that fails into a PdfError with the code for it."""
     try:
         pdf = pikepdf.open(source, suppress_warnings=True)
     except pikepdf.PasswordError as error:
@@ -102,6 +103,7 @@ def open_source(source: Path) -> pikepdf.Pdf:
             ) from error
         if count == 0:
             raise PdfError(Code.NO_PAGES, "The file has no pages.")
+        mend_names(pdf)
     except PdfError:
         pdf.close()
         raise

@@ -60,11 +60,12 @@ def optimize(source: Path, target: Path) -> Optimization:
             shutil.copyfile(source, target)
             untouched = Candidate("untouched", source.stat().st_size, True, "the file is signed: its bytes stay")
             return _outcome(source, target, pages, untouched, [untouched])
-    before = inventory.take(source)
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=target.parent, prefix="optimize-") as name:
         folder = Path(name)
-        candidates = [_linearized(source, folder), *_rewritten(source, folder, before, pages)]
+        linearized = _linearized(source, folder)
+        seen, before = _reference(source, folder / "linearized.pdf")
+        candidates = [linearized, *_rewritten(seen, folder, before, pages)]
         usable = [c for c in candidates if c.accepted and c.size_bytes is not None]
         if not usable:
             raise PdfError(Code.FEATURE_LOST, f"The file cannot be rewritten without loss: {candidates[0].reason}.")
@@ -106,6 +107,21 @@ def _linearized(source: Path, folder: Path) -> Candidate:
     with open_source(source) as pdf:
         save(pdf, target, linearize=True, object_streams=False)
     return Candidate("linearized", target.stat().st_size, True, "")
+
+
+def _reference(source: Path, linearized: Path) -> tuple[Path, inventory.Inventory]:
+    """What the candidates are compared with: the source; or, where only qpdf can read that, what qpdf reads in it."""
+    try:
+        return source, inventory.take(source)
+    except PdfError as error:
+        if error.code is not Code.SOURCE_DAMAGED:
+            raise
+        gone = inventory.lost(inventory.take(source, texts=False), inventory.take(linearized, texts=False))
+        if gone:
+            raise PdfError(
+                Code.FEATURE_LOST, f"The file cannot be repaired without loss: {'; '.join(gone[:4])}"
+            ) from error
+        return linearized, inventory.take(linearized)
 
 
 def _rewritten(source: Path, folder: Path, before: inventory.Inventory, pages: int) -> list[Candidate]:

@@ -21,6 +21,9 @@ def save(
 
     What is deflated stays as it is. Raises PdfError DISK_FULL, SOURCE_DAMAGED when an object cannot be read.
     """
+    if "/Size" not in pdf.trailer:
+        # qpdf gives a trailer's /Size its value and does not add it; a file without cannot be read (ISO 32000-1 7.5.5).
+        pdf.trailer.Size = 1
     mode = pikepdf.ObjectStreamMode.generate if object_streams else pikepdf.ObjectStreamMode.preserve
     try:
         pdf.save(

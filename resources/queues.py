@@ -6,15 +6,16 @@ import json
 import urllib.parse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from botocore.exceptions import ClientError
+from pydantic import BaseModel, Field
 
 from resources.errors import Code, StoreError
 
 INCOMING = "incoming/"
 #: The type of the messages on the verify queue.
-VERIFY_TYPE = "tags-verify"
+VERIFY_TYPE: Literal["tags-verify"] = "tags-verify"
 #: SQS's most at a time.
 BATCH = 10
 
@@ -120,40 +121,68 @@ class Queue:
         return moved
 
 
+class VerifyMessage(BaseModel):
+    """Asks for the verification of a committed version."""
+
+    type: Literal["tags-verify"] = VERIFY_TYPE
+    docId: Annotated[str, Field(min_length=1, max_length=100)]
+    version: Annotated[int, Field(ge=1, le=999_999)]
+
+
 def verify_message(doc: str, version: int) -> dict[str, str | int]:
     """The message that asks for the verification of a committed version."""
-    return {"type": VERIFY_TYPE, "docId": doc, "version": version}
+    return VerifyMessage(docId=doc, version=version).model_dump()
+
+
+def parse_verify_message(body: str) -> VerifyMessage:
+    """What a message on the verify queue asks for. Raises ValueError for one that is not ours."""
+    return VerifyMessage.model_validate_json(body)
+
+
+class _Bucket(BaseModel):
+    name: str
+
+
+class _Object(BaseModel):
+    key: Annotated[str, Field(min_length=1, max_length=3072)]
+    versionId: Annotated[str, Field(max_length=1024)] = ""
+    size: Annotated[int, Field(ge=0, le=1 << 60)] = 0
+    sequencer: Annotated[str, Field(max_length=64)] = ""
+
+
+class _Place(BaseModel):
+    bucket: _Bucket
+    object: _Object
+
+
+class _Record(BaseModel):
+    eventName: str
+    s3: Any = None
+
+
+class _Event(BaseModel):
+    """A message of S3: its test event when a notification is set up, or records."""
+
+    Event: str = ""
+    Records: list[_Record] | None = None
 
 
 def parse_s3_event(body: str) -> list[ObjectCreated]:
     """The created objects that a message of S3 tells of; none for S3's test event and for other events.
 
-    Raises ValueError for a message that is not S3's.
+    Raises ValueError for a message that is not S3's, whatever it is: it would come again and again.
     """
-    event = json.loads(body)
-    if not isinstance(event, dict):
-        raise ValueError("the message is no S3 event")
-    if event.get("Event") == "s3:TestEvent":
+    event = _Event.model_validate_json(body)
+    if event.Event == "s3:TestEvent":
         return []
-    records = event.get("Records")
-    if not isinstance(records, list):
+    if event.Records is None:
         raise ValueError("the message is no S3 event")
     out = []
-    for record in records:
-        try:
-            if not record["eventName"].removeprefix("s3:").startswith("ObjectCreated:"):
-                continue
-            found = record["s3"]["object"]
-            out.append(
-                ObjectCreated(
-                    record["s3"]["bucket"]["name"],
-                    # S3 encodes keys in events like form fields: a space is a plus.
-                    urllib.parse.unquote_plus(found["key"]),
-                    found.get("versionId", ""),
-                    int(found.get("size", 0)),
-                    found.get("sequencer", ""),
-                )
-            )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError("the message is no S3 event") from error
+    for record in event.Records:
+        if record.eventName.removeprefix("s3:").startswith("ObjectCreated:"):
+            found = _Place.model_validate(record.s3)
+            # S3 encodes keys in events like form fields: a space is a plus.
+            key = urllib.parse.unquote_plus(found.object.key)
+            of = found.object
+            out.append(ObjectCreated(found.bucket.name, key, of.versionId, of.size, of.sequencer))
     return out

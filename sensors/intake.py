@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from botocore.exceptions import ClientError
 from dagster import (
     DagsterInstance,
     DagsterRunStatus,
@@ -68,8 +69,9 @@ def read_queue(context: SensorEvaluationContext, store: Store) -> int:
             try:
                 for event in events:
                     context.log.info("%s: %s", event.key, take_object(store, event))
-            except StoreError as error:
-                # Only what could not be taken goes back; it is seen again after the visibility time.
+            except (StoreError, ClientError) as error:
+                # Only what could not be taken goes back; it is seen again after the visibility time, three times. Its
+                # neighbours do not wait for it, nor become dead letters with it.
                 context.log.warning("An upload could not be taken yet: %s", error)
                 continue
             done.append(message)

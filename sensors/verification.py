@@ -1,13 +1,11 @@
 """Saved versions: a message on the verify queue becomes work, which the intake sensor gives its run."""
 
-import json
-
 from dagster import DefaultSensorStatus, SensorEvaluationContext, SkipReason, sensor
 
 from assets.platform import Platform
 from jobs.remediation import verify_version
 from resources.errors import Code, StoreError
-from resources.queues import VERIFY_TYPE, Message
+from resources.queues import Message, parse_verify_message
 from resources.store import Store
 from resources.versions import SETTLED
 
@@ -38,10 +36,8 @@ def verification(context: SensorEvaluationContext, platform: Platform) -> SkipRe
 
 def take_message(store: Store, body: str) -> str:
     """Write a version down as work; what is settled or gone is dropped. Raises ValueError for no message of ours."""
-    found = json.loads(body)
-    if not isinstance(found, dict) or found.get("type") != VERIFY_TYPE:
-        raise ValueError("it is no verification message")
-    doc, number = str(found["docId"]), int(found["version"])
+    found = parse_verify_message(body)
+    doc, number = found.docId, found.version
     try:
         version = store.versions.get(doc, number)
         document = store.documents.get(doc)

@@ -190,10 +190,13 @@ def name_start(data: bytes, op: Operator) -> int:
 
 
 def decode_name(raw: bytes) -> str:
-    """A name's text: `#xx` undone; bytes that are no UTF-8 as pikepdf shows them."""
+    """A name's text: `#xx` undone; where that is no UTF-8, each byte is a character of Latin-1."""
     if b"#" in raw:
         raw = _HEX.sub(lambda m: bytes([int(m[1], 16)]), raw)
-    return raw.decode("utf-8", "surrogateescape")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
 
 
 def font_operand(data: bytes, op: Operator) -> tuple[str, float] | None:

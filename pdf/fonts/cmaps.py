@@ -151,7 +151,7 @@ def _bf_ranges(cmap: CMap, body: bytes) -> None:
 
 
 def _bytes(digits: bytes) -> bytes:
-    digits = digits.translate(None, b" \t\r\n\x0c\x00")
+    digits = digits.translate(None, b" \t\r\n\x0b\x0c\x00")
     return bytes.fromhex((digits + b"0" if len(digits) % 2 else digits).decode("ascii"))
 
 

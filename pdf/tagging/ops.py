@@ -298,14 +298,15 @@ def parse(line: bytes | str, where: str) -> Record:
 def _refusal(line: bytes | str, where: str, error: ValidationError) -> PdfError:
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return PdfError(Code.OP_REFUSED, f"{where}: this is no JSON record.")
     if isinstance(row, dict):
         if row.get("v") != VERSION:
-            return PdfError(Code.UNKNOWN_OP, f"{where}: op version {row.get('v')!r} is not known.")
+            return PdfError(Code.UNKNOWN_OP, f"{where}: op version {row.get('v')!r} is not known."[:500])
         op = row.get("op")
-        if isinstance(op, dict) and op.get("type") not in TYPES:
-            return PdfError(Code.UNKNOWN_OP, f"{where}: op type {op.get('type')!r} is not known.")
+        kind = op.get("type") if isinstance(op, dict) else None
+        if isinstance(kind, str) and kind not in TYPES:
+            return PdfError(Code.UNKNOWN_OP, f"{where}: op type {kind!r} is not known."[:500])
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"])
     return PdfError(Code.OP_REFUSED, f"{where}: {place}: {first['msg']}")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import pikepdf
 
+from pdf.content import scanner
 from pdf.content.painting import Painter, Painting
 from pdf.tagging import marks
 from pdf.tagging.split import Splitter
@@ -224,7 +225,7 @@ def _stays(resources: pikepdf.Object) -> Callable[[bytes], bool]:
     lists = resources.get("/Properties")
 
     def stays(name: bytes) -> bool:
-        found = lists.get("/" + name.decode("latin-1")) if isinstance(lists, pikepdf.Dictionary) and name else None
+        found = lists.get("/" + scanner.decode_name(name)) if isinstance(lists, pikepdf.Dictionary) and name else None
         return isinstance(found, pikepdf.Dictionary) and "/ActualText" in found and "/MCID" not in found
 
     return stays
