@@ -46,7 +46,9 @@ def content(data: bytes) -> None:
 
     parts: list[marks.Parts] = [((0, 1, n % 3),) if n % 4 else () for n in range(len(stream.paints))]
     out = painting.scan(marks.marked(stream, parts, begin))
-    assert [p.kind for p in out.paints] == [p.kind for p in stream.paints]
+    # An inline image that lies about its length has no one end: where it seems to end follows from what comes after it.
+    if all(op.name != b"BI" for op in stream.ops):
+        assert [p.kind for p in out.paints] == [p.kind for p in stream.paints]
 
 
 def shown(data: bytes) -> None:
