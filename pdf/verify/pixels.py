@@ -126,8 +126,9 @@ def differences(a: NDArray[numpy.uint8], b: NDArray[numpy.uint8]) -> int:
     # Most pages are equal: one pass over the bytes tells, as 64-bit words.
     if numpy.array_equal(a.view(numpy.uint32), b.view(numpy.uint32)):
         return 0
-    far = numpy.abs(a[..., :3].astype(numpy.int16) - b[..., :3]) > TOLERANCE
-    return int(far.any(axis=2).sum())
+    apart = numpy.maximum(a, b)
+    apart -= numpy.minimum(a, b)
+    return int((apart[..., :3] > TOLERANCE).any(axis=2).sum())
 
 
 def tiles(width: int, height: int) -> Iterator[tuple[int, int, int, int]]:
