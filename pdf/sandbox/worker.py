@@ -6,7 +6,6 @@ import ctypes
 import importlib
 import json
 import os
-import resource
 import signal
 import sys
 import tempfile
@@ -18,9 +17,9 @@ from typing import Any, NoReturn, get_type_hints
 from pydantic import TypeAdapter
 
 from pdf.errors import Code, PdfError
+from pdf.sandbox import confine
 
 _PR_SET_PDEATHSIG = 1
-_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -78,7 +77,7 @@ def _confine(folder: Path, limits: Mapping[str, Any], monitor: int) -> None:
     if os.getppid() != monitor:  # it died before it could be listened to
         os._exit(1)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    without_network()
+    confine.without_network()
     temporary = folder / "tmp"
     os.chdir(temporary)
     os.environ["TMPDIR"] = tempfile.tempdir = str(temporary)
@@ -88,24 +87,4 @@ def _confine(folder: Path, limits: Mapping[str, Any], monitor: int) -> None:
     os.dup2(said, 1)
     os.dup2(said, 2)
     os.closerange(3, 1024)
-    megabyte = 1 << 20
-    _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_NOFILE, 256)
-    _limit(resource.RLIMIT_FSIZE, limits["file_mb"] * megabyte)
-    # The soft limit's signal says what happened; the hard one, a little later, ends what would not listen.
-    _limit(resource.RLIMIT_CPU, limits["cpu_seconds"], limits["cpu_seconds"] + 2)
-    # Private memory: what is shared with the zygote, and files that are mapped, do not count.
-    _limit(resource.RLIMIT_DATA, limits["memory_mb"] * megabyte)
-
-
-def _limit(what: int, soft: int, hard: int | None = None) -> None:
-    _, most = resource.getrlimit(what)
-    top = (hard or soft) if most == resource.RLIM_INFINITY else min(hard or soft, most)
-    resource.setrlimit(what, (min(soft, top), top))
-
-
-def without_network() -> bool:
-    """Move into a network namespace with nothing in it; False where the system does not allow that."""
-    if _LIBC.unshare(_CLONE_NEWNET) == 0:
-        return True
-    return bool(_LIBC.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0)
+    confine.limits(limits["memory_mb"], limits["file_mb"], limits["cpu_seconds"])

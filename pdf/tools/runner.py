@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -23,20 +24,21 @@ class Ran:
     output: str
 
 
-def run(command: Sequence[str], *, seconds: float, folder: Path) -> Ran:
-    """Run a program with `folder` as its working and temporary directory.
+def run(command: Sequence[str], *, seconds: float, folder: Path, answer: Path | None = None) -> Ran:
+    """Run a program with `folder` as its working and temporary directory. Its stdout goes to the file `answer` where
+    that is wanted whole.
 
     Raises PdfError TOOL_TIMEOUT (the whole process group is killed), TOOL_MISSING, TOOL_FAILED (killed by a signal).
     """
     environment = {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "TMPDIR": str(folder), "HOME": str(folder)}
     log = folder / "tool.log"
     try:
-        with log.open("wb") as stream:
+        with log.open("ab") as stream, (answer or log).open("ab") as out:
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
+                stdout=out,
+                stderr=stream,
                 cwd=folder,
                 env=environment,
                 start_new_session=True,
@@ -48,9 +50,9 @@ def run(command: Sequence[str], *, seconds: float, folder: Path) -> Ran:
     except subprocess.TimeoutExpired as error:
         raise PdfError(Code.TOOL_TIMEOUT, f"{Path(command[0]).name} took more than {seconds:.0f} s.") from error
     finally:
-        if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):  # whatever it started goes too, when it has ended as well
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        process.wait()
         said = _tail(log)
         log.unlink(missing_ok=True)
     if code < 0:

@@ -16,6 +16,7 @@ import select
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import xml.etree.ElementTree as ET
@@ -25,10 +26,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from pdf.errors import PdfError
+from pdf.sandbox import confine
 from pdf.sandbox.client import clean_environment
+from pdf.tools.runner import run
 
 #: Java heap in MB for documents of up to so many pages; the last for all others.
 HEAPS = ((100, 768), (400, 1536), (100_000, 3072))
+#: Memory in MB of a `verapdf` command, whose Java chooses its heap itself.
+COMMAND_MEMORY_MB = 6144
 _PROFILE = "PDF/UA-1"
 
 
@@ -169,17 +175,18 @@ def find_command() -> str | None:
 
 
 def run_command(command: str, version: Path, seconds: float) -> UaResult:
-    """Ask a `verapdf` command. Raises VeraFailed, also where its exit code and its report disagree."""
-    arguments = [command, "--flavour", "ua1", "--format", "xml", str(version)]
-    try:
-        done = subprocess.run(
-            arguments, capture_output=True, env=clean_environment(), cwd="/", timeout=seconds, start_new_session=True
-        )
-    except FileNotFoundError as error:
-        raise VeraFailed("There is no verapdf command.") from error
-    except subprocess.TimeoutExpired as error:
-        raise VeraFailed("verapdf took longer than it may, and was given up.") from error
-    return read_report(done.stdout, done.returncode)
+    """Ask a `verapdf` command, confined, and nothing of it left behind. Raises VeraFailed, also where its exit code and
+    its report disagree."""
+    confined = [sys.executable, confine.__file__, str(COMMAND_MEMORY_MB), command]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        answer = folder / "report.xml"
+        arguments = [*confined, "--flavour", "ua1", "--format", "xml", str(version.absolute())]
+        try:
+            done = run(arguments, seconds=seconds, folder=folder, answer=answer)
+        except PdfError as error:
+            raise VeraFailed(f"verapdf gave no answer: {error.message}") from error
+        return read_report(answer.read_bytes(), done.exit_code)
 
 
 def read_report(xml: bytes, exit_code: int) -> UaResult:

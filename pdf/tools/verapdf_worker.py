@@ -23,8 +23,11 @@ from typing import Any
 
 import jpype
 
+from pdf.sandbox import confine
 from pdf.tools.verapdf import pages_of
 
+#: Memory in MB that Java takes beside its heap: classes, compiled code, stacks; it reserves more than it uses.
+BESIDE_HEAP_MB = 1536
 _SPACE = {"v": "http://www.verapdf.org/ValidationProfile"}
 _PROFILE = "org/verapdf/pdfa/validation/PDFUA-1.xml"
 _PACKAGE = "org.verapdf.pdfa"
@@ -157,6 +160,9 @@ def main() -> None:
     def say(answer: dict[str, Any]) -> None:
         print(json.dumps(answer), file=out, flush=True)
 
+    # The files are untrusted: no network, and no more than the heap and what Java needs beside it.
+    confine.without_network()
+    confine.limits(int(sys.argv[1]) + BESIDE_HEAP_MB, 64)
     asked = lines()  # before Java starts: from here on the end of input is noticed
     try:
         engine = Engine(int(sys.argv[1]))

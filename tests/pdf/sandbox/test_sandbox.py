@@ -18,7 +18,7 @@ import pytest
 
 from pdf.errors import Code, PdfError
 from pdf.sandbox import Limits, Sandbox
-from pdf.sandbox.worker import without_network
+from pdf.sandbox.confine import without_network
 from tests.pdf.sandbox import culprits
 
 SHORT = Limits(wall_seconds=20, cpu_seconds=15, memory_mb=512, file_mb=8, processes=16)

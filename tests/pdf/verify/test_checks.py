@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +16,7 @@ import pytest
 from pdf.errors import Code, PdfError
 from pdf.sandbox import Limits, Outcome, Sandbox, client
 from pdf.sandbox.client import clean_environment
+from pdf.sandbox.confine import without_network
 from pdf.tag import tag
 from pdf.tools import verapdf
 from pdf.tools.verapdf import Vera, VeraFailed, read_report
@@ -19,6 +24,7 @@ from pdf.verify import checks, pixels, report, structure
 from pdf.verify.checks import ORACLES, Check, Result, undecided, verdict
 from pdf.verify.verify import VERIFICATION, verify
 from tests.corpus.samples import compiled
+from tests.pdf.sandbox.test_sandbox import gone
 
 
 @pytest.fixture(scope="module")
@@ -288,7 +294,34 @@ def test_a_verapdf_command_is_the_other_engine(
     assert "plainly-fake" not in said.read_text()
 
 
+def test_nothing_outlives_a_verapdf_command(tagged: Path, tmp_path: Path) -> None:
+    """It is a script that starts Java: given up, both end."""
+    marker = uuid.uuid4().hex
+    hangs = f"{sys.executable} -c 'import time; time.sleep(600)' {marker}"
+    leaves = f"sh -c 'sleep 600; : {marker}' &"
+    for script, seconds in ((hangs, 3.0), (leaves, 20.0)):
+        with Vera(command=command(tmp_path / "verapdf", script + "\n")) as vera, pytest.raises(VeraFailed):
+            vera.check(files(tagged)[2], 2, seconds)
+        assert gone(marker)
+
+
 @pytest.mark.parametrize(("script", "seconds"), [("exit 9", 20), ("kill -9 $$", 20), ("sleep 60", 0.3), ("echo x", 20)])
 def test_a_verapdf_command_that_fails_is_no_answer(tagged: Path, tmp_path: Path, script: str, seconds: float) -> None:
     with Vera(command=command(tmp_path / "verapdf", script)) as vera, pytest.raises(VeraFailed):
         vera.check(files(tagged)[2], 2, seconds)
+
+
+def test_verapdf_is_confined(rooms: tuple[Sandbox, Vera], tagged: Path) -> None:
+    rooms[1].check(files(tagged)[2], 2)
+    process = rooms[1]._process
+    assert process is not None
+    at = Path(f"/proc/{process.pid}")
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if without_network() else 1)
+    allowed = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert (os.readlink(at / "ns/net") != os.readlink("/proc/self/ns/net")) is allowed
+    limits = (at / "limits").read_text()
+    assert re.search(r"Max data size +2415919104 ", limits), "heap and what Java needs beside it"
+    assert re.search(r"Max file size +67108864 ", limits)
+    assert not re.search(rb"AWS_|DAGSTER_", (at / "environ").read_bytes())
