@@ -32,6 +32,8 @@ def uploaded_pdf(context: AssetExecutionContext, platform: Platform) -> Iterator
         context.log.info("The document is long: its work goes on in the long lane.")
         return
     found = value.inspection
+    if found.repaired:
+        context.log.warning("The file was damaged, and is repaired without loss: %s", "; ".join(found.warnings)[:500])
     metadata: dict[str, Any] = {
         "pages": found.pages,
         "size_bytes": value.source.size,
@@ -39,6 +41,9 @@ def uploaded_pdf(context: AssetExecutionContext, platform: Platform) -> Iterator
         "revision": value.revision,
         "tagged": found.tagged,
         "form_fields": found.fields,
+        "attachments": found.attachments,
+        "javascript": "noted, never run" if found.javascript else "(none)",
+        "repaired": "; ".join(found.warnings)[:500] if found.repaired else "(sound)",
         "title": found.title or "(none)",
         "language": found.language or "(none)",
         "producer": found.producer or "(none)",
