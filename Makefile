@@ -11,7 +11,7 @@ PDFS ?=
 PORT ?=
 ARGS ?=
 
-.PHONY: help setup setup-test run api token stop clean test lint samples query pictures bench bench-api bench-intake chaos mutations
+.PHONY: help setup setup-test run api token stop clean test lint samples query pictures bench bench-api bench-intake bench-optimize chaos fuzz mutations
 
 help:
 	@echo "make run [PDFS=folder] [ARGS=--exit] [PORT=3000]   take PDFs from an upload to published, accessible files"
@@ -25,6 +25,8 @@ help:
 	@echo "make bench [PDFS=folder]       figures of the tag engine"
 	@echo "make bench-api                 figures of the API over the embedded AWS"
 	@echo "make bench-intake [ARGS=...]   thousands of uploads dropped at once"
+	@echo "make bench-optimize [PDFS=folder]   bytes, time and what is lost, against qpdf and Ghostscript; the pixel check"
+	@echo "make fuzz [ARGS=\"--minutes 10\"]  the parsers, and whole files, given what nobody meant"
 	@echo "make chaos [ARGS=...]          kill, cut, lose, throttle, repeat; then prove that nothing was lost or doubled"
 	@echo "make mutations                 which test notices when a condition of the store is gone (half an hour)"
 	@echo "make query SQL=\"select ...\"   ask the metrics"
@@ -78,6 +80,12 @@ bench-api: setup-test
 
 bench-intake: setup-test
 	@$(PYTHON) -m tests.bench_intake $(ARGS)
+
+bench-optimize: setup-test
+	@$(PYTHON) -m tests.bench_optimize $(if $(PDFS),--pdfs "$(PDFS)") $(ARGS)
+
+fuzz: setup-test
+	@$(PYTHON) -m tests.fuzz $(ARGS)
 
 mutations: setup-test
 	@$(PYTHON) -m tests.mutation $(ARGS)

@@ -124,6 +124,8 @@ def lost(before: Inventory, after: Inventory) -> list[str]:
         out.append("the language is lost")
     if before.tagged and (not after.tagged or after.elements < before.elements):
         out.append(f"structure is lost: {before.elements} elements became {after.elements}")
+    if before.javascript > after.javascript:
+        out.append("scripts are lost")
     if before.signed and not after.signed:
         out.append("the signature is lost")
     return out

@@ -38,6 +38,9 @@ def rich(path: Path) -> Path:
         pdf.Root.StructTreeRoot = pdf.make_indirect(Dictionary(Type=Name.StructTreeRoot, K=Array([element])))
         group = pdf.make_indirect(Dictionary(Type=Name.OCG, Name=String("Layer")))
         pdf.Root.OCProperties = Dictionary(OCGs=Array([group]), D=Dictionary())
+        pdf.Root.Names.JavaScript = Dictionary(
+            Names=Array([String("s"), Dictionary(S=Name.JavaScript, JS=String("this.calculate = 1"))])
+        )
         pdf.docinfo["/Title"] = "The title"
         pdf.attachments["data.csv"] = pikepdf.AttachedFileSpec(pdf, b"1,2", filename="data.csv")
         with pdf.open_outline() as outline:
@@ -89,6 +92,10 @@ def without(*keys: str) -> Callable[[pikepdf.Pdf], None]:
     return damage
 
 
+def no_script(pdf: pikepdf.Pdf) -> None:
+    del pdf.Root.Names["/JavaScript"]
+
+
 def no_attachment(pdf: pikepdf.Pdf) -> None:
     del pdf.attachments["data.csv"]
 
@@ -108,6 +115,7 @@ def no_title(pdf: pikepdf.Pdf) -> None:
         (cropped, "the page boxes of page 2"),
         (no_element, "structure is lost"),
         (no_attachment, "attachments"),
+        (no_script, "scripts are lost"),
         (no_title, "metadata"),
         (without("/Outlines"), "outline entries"),
         (without("/Lang"), "the language"),
