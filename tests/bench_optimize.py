@@ -95,7 +95,8 @@ def compared(files: list[Path]) -> None:
         more = sum(any("metadata" not in text for text in one.lost) for one in ours)
         print(
             f"  {way}: {size} bytes ({size / before:.1%} of the source), {seconds / pages:.3f} s a page, "
-            f"something lost in {sum(bool(one.lost) for one in ours)} files (more than metadata in {more}, text in {words})"
+            f"something lost in {sum(bool(one.lost) for one in ours)} files, "
+            f"more than metadata in {more}, text in {words}"
         )
 
 

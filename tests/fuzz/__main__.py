@@ -22,7 +22,7 @@ from tests.fuzz.targets import SEEDS, TARGETS, WORDS
 from tests.fuzz.test_fuzz import SLOW
 
 #: Examples of one turn of a target.
-EXAMPLES = 400
+EXAMPLES = 2000
 
 
 def turn(name: str, number: int, keep: Path) -> tuple[int, str]:
@@ -73,7 +73,7 @@ def main() -> int:
         while time.monotonic() < until:
             number += 1
             asked = {
-                name: pool.submit(damaged_files, number, options.keep, min(60.0, max(5.0, until - time.monotonic())))
+                name: pool.submit(damaged_files, number, options.keep, min(45.0, max(5.0, until - time.monotonic())))
                 if name == "files"
                 else pool.submit(turn, name, number, options.keep)
                 for name in names
