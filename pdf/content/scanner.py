@@ -147,9 +147,8 @@ def _image_length(values: dict[bytes, bytes], data: bytes, body: int) -> int | N
             colours = 1 if mask else _COMPONENTS[values.get(b"CS", b"/G")]
         except (KeyError, ValueError):
             return None
-        if width < 0 or height < 0:
-            return None
-        return body + (width * bits * colours + 7) // 8 * height
+        end = body + (width * bits * colours + 7) // 8 * height
+        return end if width >= 0 and height >= 0 and end <= len(data) else None
     if chosen.startswith((b"/Fl", b"/FlateDecode")) and b"/" not in chosen[1:]:
         inflate = zlib.decompressobj()
         try:
