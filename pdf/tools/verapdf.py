@@ -203,7 +203,10 @@ def read_report(xml: bytes, exit_code: int) -> UaResult:
     if _PROFILE not in found.get("profileName", ""):
         raise VeraFailed(f"verapdf used another profile: {found.get('profileName')!r}.")
     compliant = found.get("isCompliant") == "true"
-    rules = tuple(_rule(rule) for rule in found.iterfind(".//rule[@status='failed']"))
+    try:
+        rules = tuple(_rule(rule) for rule in found.iterfind(".//rule[@status='failed']"))
+    except ValueError as error:
+        raise VeraFailed(f"verapdf wrote a report that is none: {error}.") from error
     if compliant != (exit_code == 0) or compliant != (not rules):
         raise VeraFailed("verapdf contradicts itself: its exit code, its answer and its failed rules disagree.")
     release = report.find(".//releaseDetails[@id='core']")

@@ -22,7 +22,7 @@ from pdf.verify.checks import Check, Result, undecided, verdict
 from pdf.verify.structure import Finding, StructureReport
 
 #: Time veraPDF gets: so much, and so much a page. A file that needs more is no ordinary one.
-UA1_SECONDS, UA1_SECONDS_A_PAGE = 30.0, 1.0
+UA1_SECONDS, UA1_SECONDS_A_PAGE = 20.0, 1.0
 
 
 @dataclass(frozen=True)
