@@ -90,7 +90,7 @@ _FREQUENT: dict[str, frozenset[str]] = {
 SAMPLE = 4000
 #: A run shorter than this many letters keeps the document's language unless its script differs.
 RUN = 60
-_NOISE = re.compile(r"https?://\S+|\S+@\S+|[\d\W_]+")
+_NOISE = re.compile(r"https?://\S+|(?<!\S)\S+@\S+|[\d\W_]+")
 
 
 def scripts(text: str) -> dict[str, int]:

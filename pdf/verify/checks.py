@@ -85,7 +85,9 @@ def check_qpdf(version: Path) -> Check:
     if found.errors:
         said = " ".join(found.messages)
         return Check(QPDF, Result.FAIL, f"The file is damaged. {said}".strip()[:500], tool)
-    return Check(QPDF, Result.PASS, "No errors." if found.ok else "No errors; there are warnings.", tool)
+    with pikepdf.open(version) as pdf:
+        detail = {"pages": len(pdf.pages)}
+    return Check(QPDF, Result.PASS, "No errors." if found.ok else "No errors; there are warnings.", tool, detail)
 
 
 def undecided(name: str, reason: str, tool: str = "") -> Check:

@@ -59,3 +59,8 @@ def test_runs() -> None:
 def test_only_a_bounded_sample_is_read() -> None:
     assert len(language.spread([ENGLISH] * 1000, 500)) <= 500
     assert language.spread(["short"], 500) == "short"
+
+
+def test_a_text_without_spaces_is_gone_through_once() -> None:
+    """Six hundred thousand letters in one word: looked through from each of them, this would take minutes."""
+    assert language.of_document(["ab" * 300_000])

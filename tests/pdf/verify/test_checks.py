@@ -257,6 +257,17 @@ def test_verapdf_out_of_memory_is_no_answer_and_no_end(tagged: Path, monkeypatch
         assert vera.check(files(tagged)[2], 2).compliant
 
 
+def test_a_warm_verapdf_is_replaced_after_some_files(tagged: Path) -> None:
+    seen = []
+    with Vera(recycle_after=2) as vera:
+        for _ in range(3):
+            assert vera.check(files(tagged)[2], 2).compliant
+            assert vera._process is not None
+            seen.append(vera._process.pid)
+        assert seen[0] == seen[1] != seen[2]
+        assert not Path(f"/proc/{seen[0]}").exists()
+
+
 def test_long_documents_get_a_larger_java(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[int] = []
 
