@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pikepdf
 
+from pdf.content.inline import mend_inline_images
 from pdf.fonts import FontRepair, repair_fonts
 from pdf.inspect import open_source
 from pdf.optimize import Candidate, Optimization, optimize, tools
@@ -51,6 +52,7 @@ def make_base(source: Path, target: Path, *, thorough: bool = False) -> Base:
 
 def _written(pdf: pikepdf.Pdf, source: Path, target: Path, optimization: Optimization | None) -> Base:
     pages = len(pdf.pages)
+    mend_inline_images(pdf)
     fonts = repair_fonts(pdf)
     save(pdf, target)
     data = target.read_bytes()

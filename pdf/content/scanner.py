@@ -115,6 +115,25 @@ def inline_image_end(data: bytes, at: int) -> int:
     return len(data)
 
 
+def inline_image(data: bytes, op: Operator) -> tuple[bytes, bytes]:
+    """Of a `BI`: its dictionary as it is written, and its data."""
+    begin = _IMAGE_DATA.search(data, op.at + 2, op.end)
+    if begin is None:
+        return b"", b""
+    head = data[op.at + 2 : begin.start()]
+    body = begin.end() + 1
+    known = _image_length(_image_values(head), data, body)
+    end = known if known is not None and known <= op.end - 2 else op.end - 2
+    return head, data[body:end]
+
+
+def ends_early(data: bytes, op: Operator) -> bool:
+    """Whether the data of a `BI` holds what another reader could take for its end."""
+    begin = _IMAGE_DATA.search(data, op.at + 2, op.end)
+    found = _IMAGE_END.search(data, begin.end(), op.end) if begin is not None else None
+    return found is not None and found.end() < op.end
+
+
 def _image_values(head: bytes) -> dict[bytes, bytes]:
     values: dict[bytes, bytes] = {}
     marks = list(_IMAGE_KEY.finditer(head))
