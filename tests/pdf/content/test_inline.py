@@ -53,10 +53,9 @@ def test_the_same_file_gives_the_same_names_and_taken_ones_are_left(tmp_path: Pa
 
 def test_filters_and_colour_spaces_of_the_page_are_kept(tmp_path: Path) -> None:
     trap = zlib.compress(b" EI Q " * 5 + b"xy", 0)  # stored, so that the ends stand in it as they are
-    make(
-        tmp_path / "a.pdf",
-        [page(b"/W 8 /H 4 /CS /Own /BPC 8 /F /Fl", trap), page(b"/W 8 /H 4 /CS /G /BPC 8 /F /Fl", data)],
-    )
+    plain = zlib.compress(bytes(range(32)), 0)
+    dictionary = b"/W 8 /H 4 /BPC 8 /F /Fl /CS "
+    make(tmp_path / "a.pdf", [page(dictionary + b"/Own", trap), page(dictionary + b"/G", plain)])
     with pikepdf.open(tmp_path / "a.pdf") as pdf:
         own = Array([Name.CalGray, Dictionary(WhitePoint=[1, 1, 1])])
         pdf.pages[0].obj.Resources.ColorSpace = Dictionary(Own=own)
