@@ -1,7 +1,7 @@
 """A smaller file with the same content: pages paint the same pixels and say the same text, whatever was encoded anew.
 
-Duplicate objects are joined, what pages name and do not use is dropped, pictures and other streams are encoded anew
-where that gains, font programs lose what nobody shows, and objects go into object streams.
+Duplicate objects are joined, what nothing refers to is dropped, pictures and other streams are encoded anew where that
+gains, font programs lose what nobody shows, and objects go into object streams.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def subset_fonts(pdf: pikepdf.Pdf) -> list[int]:
     for stream, fonts in _programs(pdf).values():
         try:
             saved = _subset(stream, fonts)
-        except (BadFont, struct.error, IndexError, KeyError, ValueError, TypeError, pikepdf.PdfError):
+        except (BadFont, struct.error, IndexError, KeyError, ValueError, TypeError, AttributeError, pikepdf.PdfError):
             continue  # a program that does not follow its format stays as it is
         if saved:
             out.append(saved)
