@@ -309,7 +309,7 @@ def _refusal(line: bytes | str, where: str, error: ValidationError) -> PdfError:
             return PdfError(Code.UNKNOWN_OP, f"{where}: op type {kind!r} is not known."[:500])
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"])
-    return PdfError(Code.OP_REFUSED, f"{where}: {place}: {first['msg']}")
+    return PdfError(Code.OP_REFUSED, f"{where}: {place[:200]}: {first['msg']}"[:500])
 
 
 if __name__ == "__main__":

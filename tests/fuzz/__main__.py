@@ -52,7 +52,7 @@ def turn(name: str, number: int, keep: Path) -> tuple[int, str]:
     except Exception:  # noqa: BLE001 whatever it is, it is the finding
         path = keep / f"{name}-{number}"
         path.write_bytes(last)
-        return count, f"{name}: {path}\n{traceback.format_exc(limit=-6)}"
+        return count, f"{name}: {path}\n{traceback.format_exc(limit=-6)[:3000]}"
     return count, ""
 
 

@@ -66,6 +66,7 @@ def test_marked_anew_a_stream_paints_what_it_painted(operations: list[bytes], di
 FOUND: list[tuple[str, bytes]] = [
     ("log", b'{"v": 1, "op": {"type": []}}'),
     ("log", b'{"v": ' + b"[" * 50_000),
+    ("log", SEEDS["log"][0].replace(b'"title"', b'"' + b"null" * 500 + b'title"')),
     ("s3_event", b"[" * 50_000),
     ("s3_event", created('{"key": "incoming/a.pdf", "size": 1e999}')),
     ("s3_event", created('{"key": "\\ud800"}')),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
 import uuid
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, RunRequest
 
 from assets.platform import Platform
@@ -83,15 +83,25 @@ def test_a_folder_waits_until_it_is_quiet_and_is_one_job(
 
 def test_what_is_no_event_goes_to_the_dead_letters(platform: Platform, instance: DagsterInstance) -> None:
     settle_events(platform)
-    platform.store.intake.send({"something": "else"})
+    store = platform.store
+    bodies = ['{"something": "else"}', "[" * 50_000, '{"Records": [{"eventName": "ObjectCreated:Put", "s3": 5}]}']
+    for body in bodies:
+        store.intake.client.send_message(QueueUrl=store.intake.url, MessageBody=body)
     upload(platform, "incoming/a.pdf")
     assert len(requests(tick(intake, platform, instance))) == 1
-    (message,) = platform.store.intake_dead.receive(10)
-    assert json.loads(message.body) == {"something": "else"}
+    assert sorted(message.body for message in store.intake_dead.receive(10)) == sorted(bodies)
+    assert store.intake.depth() == 0
 
 
+@pytest.mark.parametrize(
+    "problem",
+    [
+        StoreError(Code.NOT_READY, "not now", retryable=True),
+        ClientError({"Error": {"Code": "InvalidArgument", "Message": "no such VersionId"}}, "HeadObject"),
+    ],
+)
 def test_only_what_could_not_be_taken_stays_on_the_queue(
-    platform: Platform, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+    platform: Platform, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch, problem: Exception
 ) -> None:
     settle_events(platform)
     for name in ("good", "bad"):
@@ -100,7 +110,7 @@ def test_only_what_could_not_be_taken_stays_on_the_queue(
 
     def metadata(key: str, version_id: str) -> dict[str, str]:
         if "bad" in key:
-            raise StoreError(Code.NOT_READY, "not now", retryable=True)
+            raise problem
         return real(key, version_id)
 
     monkeypatch.setattr(platform.store.objects, "metadata", metadata)
