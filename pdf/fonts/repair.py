@@ -19,7 +19,10 @@ from pdf.fonts.unicode import AnyFont, complete, needs_of
 from pdf.fonts.usage import FontUse, used_fonts
 
 #: What reading a font dictionary or program that follows no rule may raise: the font stays, and is reported.
-_BROKEN = (BadFont, IndexError, KeyError, ValueError, TypeError, AttributeError, struct.error, pikepdf.PdfError)
+_BROKEN = (
+    *(BadFont, IndexError, KeyError, ValueError, TypeError, AttributeError, ArithmeticError),
+    *(struct.error, pikepdf.PdfError),
+)
 
 
 def repair_fonts(pdf: pikepdf.Pdf) -> FontRepair:

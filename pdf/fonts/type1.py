@@ -31,7 +31,12 @@ class Type1:
             at += 1
         self._coded = data[at:]
         matrix = _MATRIX.search(self.clear)
-        self.scale = float(matrix[1]) * 1000 if matrix else 1.0
+        try:
+            self.scale = float(matrix[1]) * 1000 if matrix else 1.0
+        except ValueError as error:
+            raise BadFont("its matrix is none") from error
+        if not 1e-3 < abs(self.scale) < 1e3:
+            raise BadFont("its matrix leaves nothing of its glyphs")
 
     @functools.cached_property
     def encoding(self) -> dict[int, str]:

@@ -73,6 +73,8 @@ FOUND: list[tuple[str, bytes]] = [
     ("verify_message", b'{"type": "tags-verify"}'),
     ("shown", b"BI /W 99999999999999999999 /H 2 /BPC 8 /CS /G ID abcd EI"),
     ("shown", b"BT /\x80F1 1 Tf <0001> Tj ET"),
+    ("program", b"%!\n/FontMatrix [e 0 0 e 0 0] def\ncurrentfile eexec\nxxxxxxxx"),
+    ("program", b"%!\n/FontMatrix [0 0 0 0 0 0] def\ncurrentfile eexec\nxxxxxxxx"),
     ("report", SEEDS["report"][0].replace(b'testNumber="8"', b'testNumber=","')),
     ("cmap", b"1 begincidrange <\x0b0> <ff> 3 endcidrange"),
 ]
