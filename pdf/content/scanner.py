@@ -167,7 +167,7 @@ def _image_length(values: dict[bytes, bytes], data: bytes, body: int) -> int | N
         except (KeyError, ValueError):
             return None
         end = body + (width * bits * colours + 7) // 8 * height
-        return end if width >= 0 and height >= 0 and end <= len(data) else None
+        return end if body <= end <= len(data) else None
     if chosen.startswith((b"/Fl", b"/FlateDecode")) and b"/" not in chosen[1:]:
         inflate = zlib.decompressobj()
         try:

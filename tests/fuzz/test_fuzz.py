@@ -72,6 +72,7 @@ FOUND: list[tuple[str, bytes]] = [
     ("s3_event", created('{"key": "\\ud800"}')),
     ("verify_message", b'{"type": "tags-verify"}'),
     ("shown", b"BI /W 99999999999999999999 /H 2 /BPC 8 /CS /G ID abcd EI"),
+    ("content", b"BI /W 2 /H 2 /BPC -99999999999999999999 /CS /G ID abcd EI"),
     ("shown", b"BT /\x80F1 1 Tf <0001> Tj ET"),
     ("program", b"%!\n/FontMatrix [e 0 0 e 0 0] def\ncurrentfile eexec\nxxxxxxxx"),
     ("program", b"%!\n/FontMatrix [0 0 0 0 0 0] def\ncurrentfile eexec\nxxxxxxxx"),
