@@ -96,7 +96,8 @@ class Platform(ConfigurableResource):  # type: ignore[type-arg]
     def vera(self) -> Vera:
         """veraPDF: a command on the PATH where there is one, else the engine that came with the packages."""
         if self._vera is None:
-            self._vera = Vera(command=find_command())
+            folder = self.settings.sandbox_folder
+            self._vera = Vera(command=find_command(), work=Path(folder) if folder else None)
         return self._vera
 
     def sweep(self) -> int:

@@ -12,11 +12,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-_NAME = re.compile(r"(?:stage|bases|pdf)-(\d+)-(\d+)-\w+")
+_NAME = re.compile(r"(?:stage|bases|pdf|vera)-(\d+)-(\d+)-\w+")
 
 
 def prefix(what: str) -> str:
-    """The beginning of the name of a work directory of this process; `what` is stage, bases or pdf."""
+    """The beginning of the name of a work directory of this process; `what` is stage, bases, pdf or vera."""
     return f"{what}-{os.getpid()}-{_namespace()}-"
 
 

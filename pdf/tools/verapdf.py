@@ -30,6 +30,7 @@ from pdf.errors import PdfError
 from pdf.sandbox import confine
 from pdf.sandbox.client import clean_environment
 from pdf.tools.runner import run
+from pdf.workdir import prefix
 
 #: Java heap in MB for documents of up to so many pages; the last for all others.
 HEAPS = ((100, 768), (400, 1536), (100_000, 3072))
@@ -69,11 +70,17 @@ class UaResult:
 
 
 class Vera:
-    """A warm veraPDF. Thread-safe (one file at a time); a context manager; starts with the first file."""
+    """A warm veraPDF. Thread-safe (one file at a time); a context manager; starts with the first file.
 
-    def __init__(self, *, recycle_after: int = 100, command: str | None = None) -> None:
+    `work` is the folder in which its Java gets a directory for what it writes meanwhile, removed when it ends (default:
+    the system's).
+    """
+
+    def __init__(self, *, recycle_after: int = 100, command: str | None = None, work: Path | None = None) -> None:
         self.recycle_after = recycle_after
         self.command = command
+        self.work = work
+        self._folder = ""
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
@@ -97,7 +104,7 @@ class Vera:
     def check(self, version: Path, pages: int, seconds: float = 120) -> UaResult:
         """Check a file of so many pages against PDF/UA-1. Raises VeraFailed."""
         if self.command is not None:
-            return run_command(self.command, version, seconds)
+            return run_command(self.command, version, seconds, self.work)
         with self._lock:
             heap = next(heap for most, heap in HEAPS if pages <= most)
             if self._owner != os.getpid():
@@ -119,8 +126,11 @@ class Vera:
 
     def _start(self, heap: int, seconds: float) -> None:
         command = [sys.executable, "-m", "pdf.tools.verapdf_worker", str(heap)]
+        # Parts of the file may lie there, and stay when Java dies.
+        self._folder = tempfile.mkdtemp(prefix=prefix("vera"), dir=self.work)
+        environment = clean_environment() | {"TMPDIR": self._folder}
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment(), cwd="/"
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd="/"
         )
         self._owner, self._heap, self._done = os.getpid(), heap, 0
         ready = self._answer(time.monotonic() + max(seconds, 60))
@@ -167,6 +177,7 @@ class Vera:
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def find_command() -> str | None:
@@ -174,13 +185,15 @@ def find_command() -> str | None:
     return shutil.which("verapdf")
 
 
-def run_command(command: str, version: Path, seconds: float) -> UaResult:
+def run_command(command: str, version: Path, seconds: float, work: Path | None = None) -> UaResult:
     """Ask a `verapdf` command, confined, and nothing of it left behind. Raises VeraFailed, also where its exit code and
     its report disagree."""
-    confined = [sys.executable, confine.__file__, str(COMMAND_MEMORY_MB), command]
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(prefix=prefix("vera"), dir=work) as name:
         folder = Path(name)
         answer = folder / "report.xml"
+        # Java does not look at TMPDIR.
+        temporary = f"JAVA_TOOL_OPTIONS=-Djava.io.tmpdir={folder}"
+        confined = [sys.executable, confine.__file__, str(COMMAND_MEMORY_MB), "env", temporary, command]
         arguments = [*confined, "--flavour", "ua1", "--format", "xml", str(version.absolute())]
         try:
             done = run(arguments, seconds=seconds, folder=folder, answer=answer)

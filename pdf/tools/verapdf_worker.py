@@ -13,6 +13,7 @@ import json
 import os
 import queue
 import sys
+import tempfile
 import threading
 import xml.etree.ElementTree as ET
 import zipfile
@@ -65,6 +66,8 @@ class Engine:
         options = (
             *("-XX:+IgnoreUnrecognizedVMOptions", "--enable-native-access=ALL-UNNAMED", "-Djava.awt.headless=true"),
             *(f"-Xmx{heap_mb}m", "-Xss4m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+            # Java does not look at TMPDIR.
+            f"-Djava.io.tmpdir={tempfile.gettempdir()}",
             # A half-dead Java would answer anything.
             "-XX:+ExitOnOutOfMemoryError",
         )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
+import tempfile
+import threading
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +259,43 @@ def test_verapdf_out_of_memory_is_no_answer_and_no_end(tagged: Path, monkeypatch
             vera.check(files(tagged)[2], 2)
         monkeypatch.setattr(verapdf, "HEAPS", heaps)
         assert vera.check(files(tagged)[2], 2).compliant
+
+
+def test_java_writes_where_it_is_removed_and_leaves_nothing_when_it_dies(tagged: Path, tmp_path: Path) -> None:
+    heavy = tmp_path / "heavy.pdf"
+    with pikepdf.open(files(tagged)[2]) as pdf:
+        pdf.pages[0].contents_add(b"/Artifact BMC " + b"0 0 1 1 re f\n" * 400_000 + b"EMC")
+        pdf.save(heavy)
+    others = set(Path(tempfile.gettempdir()).glob("tmp_pdf_file*"))
+    work = tmp_path / "work"
+    work.mkdir()
+    with Vera(work=work) as vera:
+        vera.check(files(tagged)[2], 2)
+        assert len(list(work.iterdir())) == 1
+        assert vera._process is not None
+        killed = threading.Timer(0.5, vera._process.kill)
+        killed.start()
+        with contextlib.suppress(VeraFailed):
+            vera.check(heavy, 2)
+        killed.join()
+        assert vera.check(files(tagged)[2], 2).compliant
+        assert len(list(work.iterdir())) == 1
+    assert list(work.iterdir()) == []
+    assert set(Path(tempfile.gettempdir()).glob("tmp_pdf_file*")) == others
+
+
+def test_a_file_that_qpdf_rejects_still_has_its_pages(tagged: Path, rooms: tuple[Sandbox, Vera]) -> None:
+    sandbox, vera = rooms
+
+    class Strict(Sandbox):
+        def call(self, function, /, *args, limits=None, **kwargs) -> Outcome[Any]:
+            found = sandbox.call(function, *args, limits=limits, **kwargs)
+            if function is checks.check_qpdf:
+                return replace(found, value=Check(checks.QPDF, Result.FAIL, "The file is damaged.", "qpdf"))
+            return found
+
+    found = verify(*files(tagged), sandbox=Strict(), vera=vera)
+    assert (found.verdict, found.pages) == ("failed", 2)
 
 
 def test_a_warm_verapdf_is_replaced_after_some_files(tagged: Path) -> None:
