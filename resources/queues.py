@@ -124,14 +124,14 @@ class Queue:
 class VerifyMessage(BaseModel):
     """Asks for the verification of a committed version."""
 
-    type: Literal["tags-verify"] = VERIFY_TYPE
+    type: Literal["tags-verify"]
     docId: Annotated[str, Field(min_length=1, max_length=100)]
     version: Annotated[int, Field(ge=1, le=999_999)]
 
 
 def verify_message(doc: str, version: int) -> dict[str, str | int]:
     """The message that asks for the verification of a committed version."""
-    return VerifyMessage(docId=doc, version=version).model_dump()
+    return VerifyMessage(type=VERIFY_TYPE, docId=doc, version=version).model_dump()
 
 
 def parse_verify_message(body: str) -> VerifyMessage:

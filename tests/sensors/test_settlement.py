@@ -153,8 +153,9 @@ def test_messages_about_what_is_settled_or_gone_are_dropped(platform: Platform) 
     platform.store.versions.settle(doc, 1, version.sha256, facts, report)
     assert "settled" in take_message(platform.store, message(doc, 1))
     assert "gone" in take_message(platform.store, message(new_doc(), 1))
-    with pytest.raises(ValueError):
-        take_message(platform.store, '{"type": "other"}')
+    for other in ('{"type": "other"}', f'{{"docId": "{doc}", "version": 1}}', '{"type": "tags-verify"}', "[" * 50_000):
+        with pytest.raises(ValueError):
+            take_message(platform.store, other)
 
 
 def test_dead_letters_alert_once(
